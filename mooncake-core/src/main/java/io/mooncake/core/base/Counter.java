@@ -1,0 +1,83 @@
+package io.mooncake.core.base;
+
+/** Everything that a node counts; values only grow while a node lives. {@code node.counters()} reads them. */
+public enum Counter {
+    /** Blocks committed by local writers. */
+    BLOCKS_WRITTEN,
+    /** Blocks committed as copies of another node's. */
+    BLOCKS_REPLICATED,
+    /** Commits that found the block already there. */
+    BLOCKS_ALREADY_WRITTEN,
+    /** Commits of a version lower than the one there. */
+    BLOCKS_SUPERSEDED,
+    /** Writers that gave their slot back unwritten. */
+    WRITES_ABORTED,
+    /** Commits and aborts of writers whose id had gone to another. */
+    WRITES_STALE,
+    /** Blocks evicted by policy. */
+    EVICTIONS_POLICY,
+    /** Blocks evicted by request. */
+    EVICTIONS_REQUESTED,
+    /** Slots whose block was replaced by a higher version. */
+    EVICTIONS_REPLACED,
+    /** Allocations that had to wait for a free slot. */
+    ALLOCATE_WAITS,
+    /** Allocations refused. */
+    ALLOCATE_REFUSED,
+    /** Views handed out. */
+    VIEWS,
+    /** Transfers submitted. */
+    TRANSFERS_SUBMITTED,
+    /** Transfers of which every piece is OK. */
+    TRANSFERS_COMPLETED,
+    /** Transfers with at least one piece that failed. */
+    TRANSFERS_FAILED,
+    /** Transfers ended by their deadline. */
+    TRANSFERS_TIMED_OUT,
+    /** Transfers canceled, by a caller or by close. */
+    TRANSFERS_CANCELED,
+    /** Pieces that ended OK. */
+    PIECES_OK,
+    /** Pieces whose block was nowhere. */
+    PIECES_ABSENT,
+    /** Pieces whose guard or version had changed. */
+    PIECES_STALE,
+    /** Pieces whose peer could not be reached. */
+    PIECES_UNREACHABLE,
+    /** Pieces ended by the deadline. */
+    PIECES_TIMED_OUT,
+    /** Pieces canceled. */
+    PIECES_CANCELED,
+    /** Pieces refused by either side's check. */
+    PIECES_REFUSED,
+    /** Attempts at a piece beyond the first. */
+    PIECE_RETRIES,
+    /** Bytes of OK pieces copied inside this node. */
+    BYTES_COPIED,
+    /** Bytes of OK pieces pulled from peers. */
+    BYTES_PULLED,
+    /** Bytes sent to peers that pull. */
+    BYTES_SERVED,
+    /** Reads served whole. */
+    READS_SERVED,
+    /** Reads refused because the guard had changed. */
+    READS_STALE,
+    /** Reads refused because of bounds, access or an unknown region. */
+    READS_REFUSED,
+    /** Connections made or accepted whose handshake succeeded. */
+    LANES_OPENED,
+    /** Connections lost after that. */
+    LANES_LOST,
+    /** Connections refused or given up in the handshake. */
+    HANDSHAKES_REFUSED,
+    /** Connections closed because of bytes that are no legal frame. */
+    PROTOCOL_ERRORS,
+    /** Answers to requests that had ended already; dropped. */
+    STALE_COMPLETIONS,
+    /** Control messages sent. */
+    MESSAGES_SENT,
+    /** Control messages received. */
+    MESSAGES_RECEIVED,
+    /** User callbacks that threw. */
+    CALLBACKS_FAILED
+}

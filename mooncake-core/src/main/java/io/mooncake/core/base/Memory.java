@@ -1,0 +1,88 @@
+package io.mooncake.core.base;
+
+import io.mooncake.core.base.MooncakeException.Kind;
+import java.lang.foreign.MemorySegment;
+
+/** A piece of memory described, not owned: host memory or memory of a device. Immutable. */
+public sealed interface Memory {
+    /**
+     * Bytes.
+     *
+     * @return more than 0
+     */
+    long length();
+
+    /**
+     * The first byte's address in the process, or on the device.
+     *
+     * @return an address, never to be dereferenced for device memory
+     */
+    long address();
+
+    /**
+     * Describes host memory.
+     *
+     * @param segment a native segment
+     * @return its description
+     */
+    static Memory of(MemorySegment segment) {
+        return new HostMemory(segment);
+    }
+
+    /**
+     * Native memory of this process.
+     *
+     * @param segment native and readable from any thread (shared, automatic or global arena)
+     */
+    record HostMemory(MemorySegment segment) implements Memory {
+        /**
+         * Checks the segment.
+         *
+         * @throws MooncakeException INVALID_ARGUMENT when empty, on the heap or confined to a thread
+         */
+        public HostMemory {
+            if (!segment.isNative() || segment.byteSize() == 0) {
+                throw new MooncakeException(Kind.INVALID_ARGUMENT, "memory " + segment
+                        + " must be native and not empty: allocate it from a shared, automatic or global Arena");
+            }
+            if (!segment.isAccessibleBy(POLLER)) {
+                throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                        "memory " + segment + " is confined to one thread: allocate it from Arena.ofShared()");
+            }
+        }
+
+        // Never started: stands for "some other thread".
+        private static final Thread POLLER = Thread.ofPlatform().unstarted(() -> {});
+
+        @Override
+        public long length() {
+            return segment.byteSize();
+        }
+
+        @Override
+        public long address() {
+            return segment.address();
+        }
+    }
+
+    /**
+     * Memory of a device. Its address means nothing to the host.
+     *
+     * @param device the device's number
+     * @param address first byte on the device
+     * @param length bytes, more than 0
+     */
+    record DeviceMemory(int device, long address, long length) implements Memory {
+        /**
+         * Checks the numbers.
+         *
+         * @throws MooncakeException INVALID_ARGUMENT
+         */
+        public DeviceMemory {
+            if (device < 0 || length <= 0) {
+                throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                        "device memory: device " + device + " must not be negative, length " + length + " must be positive");
+            }
+        }
+    }
+}

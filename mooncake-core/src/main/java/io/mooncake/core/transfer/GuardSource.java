@@ -1,0 +1,39 @@
+package io.mooncake.core.transfer;
+
+/**
+ * The owner's side of a guarded read: pins the bytes under a guard while an engine reads them. Implemented by the block manager.
+ * Any thread; allocates nothing.
+ */
+public interface GuardSource {
+    /** {@link #pin}: the guard has another value now. */
+    long STALE = -1;
+    /** {@link #pin}: no guard stands there, or the range is not the guarded one. */
+    long REFUSED = -2;
+
+    /**
+     * Pins what a guard guards.
+     *
+     * @param region the region's number
+     * @param guardOffset offset in the region's guard table
+     * @param expected what the guard must read
+     * @param offset first byte to be read, in the region
+     * @param length bytes to be read
+     * @return a handle for {@link #unpin}, not negative; or {@link #STALE} or {@link #REFUSED}
+     */
+    long pin(int region, long guardOffset, long expected, long offset, long length);
+
+    /**
+     * Reads the guard that a pin stands for, after the bytes were read.
+     *
+     * @param handle what pin answered
+     * @return the guard as it is now
+     */
+    long guard(long handle);
+
+    /**
+     * Ends a pin.
+     *
+     * @param handle what pin answered
+     */
+    void unpin(long handle);
+}

@@ -1,0 +1,260 @@
+package io.mooncake.core.transfer;
+
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.PageMap;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The one request that engines serve: fetch the bytes, then the guard, and succeed only if the guard has the expected value.
+ *
+ * <p>Mutable and reusable: its owner fills it, submits it, and from then until {@link ReadListener#onReadEnded} it is the engine's. The
+ * destination region is retained by the owner for that time.
+ */
+public final class GuardedRead {
+    /** {@link #guardOffset()} of a read of a region that has no guards. */
+    public static final long NO_GUARD = -1;
+
+    private final ReadListener listener;
+    private final int index;
+
+    private @Nullable Peer owner;
+    private int region;
+    private long offset;
+    private long length;
+    private long guardOffset;
+    private long expected;
+    private @Nullable Region destination;
+    private @Nullable PageMap pages;
+    private long destinationOffset;
+    private long deadlineNs;
+    private @Nullable MooncakeException cause;
+
+    /** For the engine alone: bytes that arrived. */
+    public long received;
+    /** For the engine alone: its link or slot while it has the read. */
+    public @Nullable Object engineState;
+
+    /**
+     * An empty request.
+     *
+     * @param listener who is told the end
+     * @param index the listener's number for it
+     */
+    public GuardedRead(ReadListener listener, int index) {
+        this.listener = listener;
+        this.index = index;
+    }
+
+    /**
+     * Says what to read.
+     *
+     * @param owner who has the bytes
+     * @param region the owner's number of the region
+     * @param offset first byte in the region
+     * @param length bytes; 0 only proves
+     * @return this
+     */
+    public GuardedRead from(Peer owner, int region, long offset, long length) {
+        this.owner = owner;
+        this.region = region;
+        this.offset = offset;
+        this.length = length;
+        guardOffset = NO_GUARD;
+        expected = 0;
+        cause = null;
+        received = 0;
+        return this;
+    }
+
+    /**
+     * Says what proves it.
+     *
+     * @param guardOffset offset in the region's guard table
+     * @param expected what the guard must read
+     * @return this
+     */
+    public GuardedRead guardedBy(long guardOffset, long expected) {
+        this.guardOffset = guardOffset;
+        this.expected = expected;
+        return this;
+    }
+
+    /**
+     * Says where the bytes go, in one piece.
+     *
+     * @param destination a region of this node
+     * @param destinationOffset first byte in it
+     * @return this
+     */
+    public GuardedRead into(Region destination, long destinationOffset) {
+        this.destination = destination;
+        this.destinationOffset = destinationOffset;
+        pages = null;
+        return this;
+    }
+
+    /**
+     * Says where the bytes go, scattered.
+     *
+     * @param destination a region of this node
+     * @param pages whose length is at least the read's
+     * @return this
+     */
+    public GuardedRead into(Region destination, PageMap pages) {
+        this.destination = destination;
+        this.pages = pages;
+        destinationOffset = 0;
+        return this;
+    }
+
+    /**
+     * Says when it must have ended.
+     *
+     * @param deadlineNs on the node's nano clock
+     * @return this
+     */
+    public GuardedRead by(long deadlineNs) {
+        this.deadlineNs = deadlineNs;
+        return this;
+    }
+
+    /**
+     * Who has the bytes.
+     *
+     * @return the owner
+     */
+    public Peer owner() {
+        return Objects.requireNonNull(owner);
+    }
+
+    /**
+     * The owner's number of the region.
+     *
+     * @return a region number
+     */
+    public int region() {
+        return region;
+    }
+
+    /**
+     * First byte in the owner's region.
+     *
+     * @return an offset
+     */
+    public long offset() {
+        return offset;
+    }
+
+    /**
+     * Bytes to read.
+     *
+     * @return 0 and up
+     */
+    public long length() {
+        return length;
+    }
+
+    /**
+     * Where the guard stands in the region's guard table.
+     *
+     * @return an offset, or {@link #NO_GUARD}
+     */
+    public long guardOffset() {
+        return guardOffset;
+    }
+
+    /**
+     * What the guard must read.
+     *
+     * @return a guard value
+     */
+    public long expected() {
+        return expected;
+    }
+
+    /**
+     * Where the bytes go.
+     *
+     * @return a region of this node
+     */
+    public Region destination() {
+        return Objects.requireNonNull(destination);
+    }
+
+    /**
+     * Where a byte of the read goes.
+     *
+     * @param position 0 to length - 1
+     * @return an offset in the destination
+     */
+    public long destinationAt(long position) {
+        PageMap map = pages;
+        return map == null ? destinationOffset + position : map.offsetAt(position);
+    }
+
+    /**
+     * How many bytes from a position on go to one place.
+     *
+     * @param position 0 to length - 1
+     * @return bytes, 1 to length - position
+     */
+    public long runAt(long position) {
+        PageMap map = pages;
+        return map == null ? length - position : map.runAt(position, length - position);
+    }
+
+    /**
+     * When it must have ended.
+     *
+     * @return on the node's nano clock
+     */
+    public long deadlineNs() {
+        return deadlineNs;
+    }
+
+    /**
+     * The listener's number for it.
+     *
+     * @return as constructed
+     */
+    public int index() {
+        return index;
+    }
+
+    /**
+     * More about REFUSED and UNREACHABLE.
+     *
+     * @return null for other ends
+     */
+    public @Nullable MooncakeException cause() {
+        return cause;
+    }
+
+    /**
+     * Whether nobody wants the bytes any more.
+     *
+     * @return as the listener says
+     */
+    public boolean isGivenUp() {
+        return listener.isGivenUp(this);
+    }
+
+    /**
+     * For the engine: reports the end, exactly once a submission, as its last access to the read.
+     *
+     * @param status how
+     * @param cause more about REFUSED and UNREACHABLE, else null
+     */
+    public void end(ReadStatus status, @Nullable MooncakeException cause) {
+        this.cause = cause;
+        engineState = null;
+        listener.onReadEnded(this, status);
+    }
+
+    @Override
+    public String toString() {
+        return "read of region r" + region + " of node " + (owner == null ? "?" : owner.id()) + ": offset " + offset + ", length "
+                + length;
+    }
+}

@@ -1,0 +1,96 @@
+package io.mooncake.core.transfer;
+
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.base.Waiter;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** One node's registered memory. Any thread. */
+public final class RegionTable {
+    private static final long FIRST_KEY_EPOCH = 1;
+
+    private final NodeId owner;
+    private final Waiter waiter;
+    private final LongSupplier nanoClock;
+    private final long closeTimeoutNs;
+    private final AtomicInteger lastId = new AtomicInteger();
+    private final ConcurrentHashMap<Integer, Region> regions = new ConcurrentHashMap<>();
+
+    /**
+     * An empty table.
+     *
+     * @param owner the node
+     * @param waiter how closing a region waits
+     * @param nanoClock the node's clock
+     * @param closeTimeoutNs how long closing a region waits, nanoseconds
+     */
+    public RegionTable(NodeId owner, Waiter waiter, LongSupplier nanoClock, long closeTimeoutNs) {
+        this.owner = owner;
+        this.waiter = waiter;
+        this.nanoClock = nanoClock;
+        this.closeTimeoutNs = closeTimeoutNs;
+    }
+
+    /**
+     * Registers memory.
+     *
+     * @param memory stays valid until the region is closed
+     * @param access what others may do
+     * @return the region
+     */
+    public Region register(Memory memory, Access access) {
+        Region region = new Region(this, lastId.incrementAndGet(), memory, access, FIRST_KEY_EPOCH);
+        regions.put(region.id(), region);
+        return region;
+    }
+
+    /**
+     * Finds a region that peers may know.
+     *
+     * @param id from a peer
+     * @return null when it is unknown, closed or local only: a peer learns nothing about those
+     */
+    public @Nullable Region readable(int id) {
+        Region region = regions.get(id);
+        return region == null || region.access() == Access.LOCAL_ONLY ? null : region;
+    }
+
+    /**
+     * Finds a region for this node itself.
+     *
+     * @param id its number
+     * @return null when it is unknown or closed
+     */
+    public @Nullable Region find(int id) {
+        return regions.get(id);
+    }
+
+    /**
+     * Regions that are not closed.
+     *
+     * @return a copy
+     */
+    public List<Region> open() {
+        return List.copyOf(regions.values());
+    }
+
+    void remove(Region region) {
+        regions.remove(region.id(), region);
+    }
+
+    Waiter waiter() {
+        return waiter;
+    }
+
+    long closeDeadlineNs() {
+        return nanoClock.getAsLong() + closeTimeoutNs;
+    }
+
+    NodeId owner() {
+        return owner;
+    }
+}

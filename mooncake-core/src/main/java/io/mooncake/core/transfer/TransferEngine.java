@@ -1,0 +1,65 @@
+package io.mooncake.core.transfer;
+
+import io.mooncake.core.base.Endpoint;
+import java.nio.ByteBuffer;
+import java.util.Optional;
+
+/**
+ * A way to move bytes from a peer's regions to this node's. The contract, equal for every engine:
+ *
+ * <ul>
+ *   <li>a read that was accepted ends exactly once, at the latest one duty cycle after its deadline;
+ *   <li>OK means that every byte arrived before the guard was seen with the expected value, in the incarnation asked for;
+ *   <li>after the end no byte of the destination is written any more;
+ *   <li>both sides check bounds.
+ * </ul>
+ *
+ * <p>Submitting is for any thread and allocates nothing; everything else happens in the {@link #poller()}.
+ */
+public interface TransferEngine {
+    /**
+     * The engine's name: its key in {@link Peer#endpoints()} and in figures.
+     *
+     * @return for example {@code tcp}
+     */
+    String name();
+
+    /**
+     * Where peers reach this node by this engine.
+     *
+     * @return empty for an engine that peers cannot dial
+     */
+    Optional<Endpoint> advertised();
+
+    /**
+     * Whether the engine can read from a peer.
+     *
+     * @param peer who
+     * @return false when it has no way there
+     */
+    boolean reaches(Peer peer);
+
+    /**
+     * Accepts a read. Any thread.
+     *
+     * @param read filled by the caller, the engine's from now on
+     * @return false when the bounded queue is full or the engine is closed: then the read is the caller's still
+     */
+    boolean submit(GuardedRead read);
+
+    /**
+     * Sends a small control message: in order as long as the connection lasts, at most once. Any thread.
+     *
+     * @param peer to whom
+     * @param message its remaining bytes, at most {@link EngineContext#MAX_MESSAGE_BYTES}; copied
+     * @return false when the bounded queue is full or the engine cannot send
+     */
+    boolean send(Peer peer, ByteBuffer message);
+
+    /**
+     * The agent that does the work.
+     *
+     * @return the same one always
+     */
+    Poller poller();
+}
