@@ -438,7 +438,7 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
                 throw bad("pool.size", ByteSize.format(poolSize), "holds " + slots + " blocks of "
                         + ByteSize.format(blockSize) + ": at least 2 (one of them spare) and at most 2^31 are needed");
             }
-            int spare = spareSlots > 0 ? spareSlots : (int) Math.clamp(slots / 16, 1, 64);
+            int spare = spareSlots > 0 ? spareSlots : Math.clamp(slots / 16, 1, 64);
             if (spare >= slots) {
                 throw bad("pool.spareSlots", spare, "must be less than the " + slots + " slots of the pool");
             }
