@@ -33,7 +33,8 @@ final class BlockIdTest {
         assertEquals("03616263" + "00".repeat(28), hex(BlockId.of("abc")));
         assertEquals("02c3a9" + "00".repeat(29), hex(BlockId.of("\u00e9")));
         assertEquals("1f" + "61".repeat(31), hex(BlockId.of("a".repeat(31))));
-        assertEquals("40adc610400039cb3cff021d8f232a05206336009fa50cb268451a6a63d6d66e", hex(BlockId.of("a".repeat(32))));
+        assertEquals("40adc610400039cb3cff021d8f232a05206336009fa50cb268451a6a63d6d66e",
+                hex(BlockId.of("a".repeat(32))));
         assertEquals("abc", BlockId.of("abc").toString());
         assertEquals("a".repeat(31), BlockId.of("a".repeat(31)).toString());
         assertEquals(hex(BlockId.of("a b")), BlockId.of("a b").toString());

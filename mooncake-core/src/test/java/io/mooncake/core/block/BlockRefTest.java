@@ -64,7 +64,9 @@ final class BlockRefTest {
             assertRefused(sealed(ByteBuffer.wrap(good.clone()).order(ByteOrder.LITTLE_ENDIAN).putInt(at, -1).array()),
                     "int at " + at);
         }
-        assertRefused(sealed(ByteBuffer.wrap(good.clone()).order(ByteOrder.LITTLE_ENDIAN).putLong(56, Long.MAX_VALUE)
+        assertRefused(sealed(ByteBuffer.wrap(good.clone())
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .putLong(56, Long.MAX_VALUE)
                 .array()), "offset + length overflows");
         byte[] name = good.clone();
         name[97] = '/';

@@ -131,8 +131,10 @@ abstract class BlockPoolContract {
         pool.quarantine(quarantined);
         MooncakeException e = assertThrows(MooncakeException.class, pool::close);
         assertEquals(Kind.IN_USE, e.kind());
-        assertTrue(String.valueOf(e.getMessage()).contains("used slots [" + used + "], quarantined slots [" + quarantined
-                + "]"), e::getMessage);
+        assertTrue(String.valueOf(e.getMessage())
+                .contains("used slots [" + used + "], quarantined slots [" + quarantined
+                        + "]"),
+                e::getMessage);
         assertEquals(Kind.CLOSED, kindOf(() -> pool.reserve(1)));
         assertEquals(new Usage(1, 1, 4), pool.usage());
         pool.release(used);

@@ -46,7 +46,8 @@ final class DramPoolTest extends BlockPoolContract {
     @Test
     void shouldRefuseSumsThatOverflow() {
         for (List<SizeClass> bad : List.of(List.<SizeClass>of(), List.of(new SizeClass(1L << 62, 2)),
-                List.of(new SizeClass(Long.MAX_VALUE, 1)), List.of(new SizeClass(1L << 62, 1), new SizeClass(1L << 62, 1)),
+                List.of(new SizeClass(Long.MAX_VALUE, 1)),
+                List.of(new SizeClass(1L << 62, 1), new SizeClass(1L << 62, 1)),
                 List.of(new SizeClass(1, Integer.MAX_VALUE), new SizeClass(2, 1)))) {
             MooncakeException e = assertThrows(MooncakeException.class,
                     () -> new DramPool("test", bad, MemorySource.anonymous()));
@@ -73,7 +74,8 @@ final class DramPoolTest extends BlockPoolContract {
     @Test
     void shouldReachBeyondTwoGiBByLongOffsets() throws IOException {
         Path file = Files.createTempFile(directory, "sparse", ".bin");
-        MemorySource sparse = (bytes, alignment, arena) -> bytes > 1 << 20 ? map(file, bytes, arena)
+        MemorySource sparse = (bytes, alignment, arena) -> bytes > 1 << 20
+                ? map(file, bytes, arena)
                 : arena.allocate(bytes, alignment);
         try (DramPool pool = new DramPool("test", List.of(new SizeClass((3L << 30) + 1, 3)), sparse)) {
             assertEquals(2 * ((3L << 30) + 64), pool.offset(2));
