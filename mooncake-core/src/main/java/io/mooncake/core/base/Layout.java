@@ -59,7 +59,7 @@ public record Layout(int layers, int planes, int tokens, long rowBytes, String d
      * @return layers times planes times plane bytes
      */
     public long blockBytes() {
-        return layers * planes * planeBytes();
+        return (long) layers * planes * planeBytes();
     }
 
     /**
