@@ -218,19 +218,15 @@ public final class GuardedRead {
     }
 
     /**
-     * Whether every byte has its place in the destination.
+     * The destination's half of the bounds check.
      *
-     * @return false also for a negative length, and without a destination unless the length is 0
+     * @return whether every byte has a place in the destination region
      */
-    public boolean fits() {
-        Region to = destination;
+    public boolean fitsDestination() {
         PageMap map = pages;
-        if (to == null) {
-            return length == 0;
-        }
-        return map == null
-                ? Bounds.contains(destinationOffset, length, to.length())
-                : length >= 0 && length <= map.length() && map.end() <= to.length();
+        long room = destination().length();
+        return map == null ? Bounds.contains(destinationOffset, length, room)
+                : length >= 0 && length <= map.length() && map.end() <= room;
     }
 
     /**

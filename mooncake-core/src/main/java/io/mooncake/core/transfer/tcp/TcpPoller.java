@@ -163,7 +163,7 @@ final class TcpPoller implements Poller {
         ReadStatus expired = expired(read, nowNs);
         if (expired != null) {
             end(read, expired, null);
-        } else if (read.length() < 0 || read.offset() < 0 || !read.fits()) {
+        } else if (read.length() < 0 || read.offset() < 0 || read.length() > 0 && !read.fitsDestination()) {
             end(read, ReadStatus.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS,
                     read + ": a number is negative, or the destination is too small"));
         } else if (read.length() > 0 && !isWritable(read.destination())) {

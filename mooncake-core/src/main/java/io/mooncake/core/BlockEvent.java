@@ -1,0 +1,25 @@
+package io.mooncake.core;
+
+import io.mooncake.core.block.BlockRef;
+
+/**
+ * Something that happened to a block, numbered by the node's conductor: a gap in the numbers means that events were dropped because
+ * listeners were slower than the node. Immutable.
+ *
+ * @param number 1 and up, in the order of what happened
+ * @param kind what
+ * @param ref which block, as it was announced
+ */
+public record BlockEvent(long number, Kind kind, BlockRef ref) {
+    /** What happened. */
+    public enum Kind {
+        /** The block is readable here. */
+        WRITTEN,
+        /** The block left this node, by policy, by request, or because a higher version replaced it. */
+        EVICTED,
+        /** The holder that the reference names could not be reached. */
+        LOST,
+        /** The reference was used and its guard had changed. */
+        STALE
+    }
+}

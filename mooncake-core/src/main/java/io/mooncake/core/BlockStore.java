@@ -1,0 +1,191 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.BlockView;
+import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.Hold;
+import io.mooncake.core.transfer.Outcome;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Transfer;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * What a compute engine reads and writes blocks with. Any thread, virtual ones too. After the node is closed every method throws
+ * CLOSED.
+ *
+ * <pre>
+ *   write    allocate ─▶ fill ─▶ commit ─▶ BlockRef
+ *   read     acquire ─▶ address, no copy           the block is on this node
+ *            prepare ─▶ submit ─▶ await            wherever it is: copied or pulled, and proven
+ * </pre>
+ */
+public interface BlockStore {
+    /**
+     * Gets a slot to write a block into host memory.
+     *
+     * @param id the block
+     * @param length room needed, 1 to the largest block
+     * @return the right to fill it, to be closed
+     * @throws MooncakeException INVALID_ARGUMENT, OUT_OF_BOUNDS; IN_USE while another writer has the id; OUT_OF_MEMORY, with what holds
+     *     the memory, when no slot got free in time
+     */
+    default BlockWriter allocate(BlockId id, long length) {
+        return allocate(id, length, Placement.DRAM);
+    }
+
+    /**
+     * Gets a slot to write a block into.
+     *
+     * @param id the block
+     * @param length room needed, 1 to the largest block
+     * @param placement where, and for how long the id is the writer's
+     * @return the right to fill it, to be closed
+     * @throws MooncakeException as {@link #allocate(BlockId, long)}; UNSUPPORTED for a tier that the node does not have
+     */
+    BlockWriter allocate(BlockId id, long length, Placement placement);
+
+    /**
+     * A view that holds no block yet, to be used again and again by one thread at a time.
+     *
+     * @return a new one
+     */
+    BlockView newView();
+
+    /**
+     * Pins a block of this node and gives its address; no copy, no queue, no allocation.
+     *
+     * @param id the block, any version
+     * @param reusable from {@link #newView()} of this store, holding nothing
+     * @return false when the block is not on this node; then the view holds nothing
+     */
+    boolean acquire(BlockId id, BlockView reusable);
+
+    /**
+     * Pins exactly the version that a reference names, if it is on this node.
+     *
+     * @param ref the block
+     * @param reusable from {@link #newView()} of this store, holding nothing
+     * @return false when that version is not on this node
+     */
+    boolean acquire(BlockRef ref, BlockView reusable);
+
+    /**
+     * Looks up a request's blocks and holds those of the leading run that are on this node.
+     *
+     * @param ids in the order of the request
+     * @param ttl how long the hold lasts if it is not closed before
+     * @return what is known, to be closed
+     */
+    PrefixMatch match(List<BlockId> ids, Duration ttl);
+
+    /**
+     * Keeps blocks of this node for a while, for a consumer that will pull them.
+     *
+     * @param refs references to blocks of this node
+     * @param ttl how long at most
+     * @return a hold on the leading ones of them that are still here
+     */
+    Hold hold(List<BlockRef> refs, Duration ttl);
+
+    /**
+     * Prepares reads of any blocks, wherever they are.
+     *
+     * @param pieces what, and where to
+     * @param options deadline and callback
+     * @return a transfer to be submitted, as often as wanted
+     * @throws MooncakeException OUT_OF_BOUNDS when a destination is too small, ILLEGAL_STATE when its region is closed
+     */
+    Transfer prepare(List<Piece> pieces, TransferOptions options);
+
+    /**
+     * Reads a range of one block and waits for it.
+     *
+     * @param id the block, any version
+     * @param offset first byte in the block
+     * @param length bytes, or {@link Piece#WHOLE}
+     * @param region where to
+     * @param regionOffset first byte in the region
+     * @return what became of it
+     * @throws MooncakeException as {@link #prepare}
+     */
+    default Outcome read(BlockId id, long offset, long length, Region region, long regionOffset) {
+        return read(Piece.of(id, offset, length, Destination.at(region, regionOffset)));
+    }
+
+    /**
+     * Reads the whole of exactly the version that a reference names, and waits for it; needs no registry entry of the block.
+     *
+     * @param ref the block
+     * @param region where to
+     * @param regionOffset first byte in the region
+     * @return what became of it
+     * @throws MooncakeException as {@link #prepare}
+     */
+    default Outcome read(BlockRef ref, Region region, long regionOffset) {
+        return read(Piece.of(ref, 0, Piece.WHOLE, Destination.at(region, regionOffset)));
+    }
+
+    /**
+     * Reads one piece and waits for it.
+     *
+     * @param piece what, and where to
+     * @return what became of it
+     * @throws MooncakeException as {@link #prepare}
+     */
+    default Outcome read(Piece piece) {
+        Transfer transfer = prepare(List.of(piece), TransferOptions.DEFAULT).submit();
+        transfer.join();
+        return transfer.outcome(0);
+    }
+
+    /**
+     * Says that a request used these blocks, in this order: the last one most recently.
+     *
+     * @param ids the blocks; those that are not here are passed over
+     */
+    void touch(List<BlockId> ids);
+
+    /**
+     * Who holds a block, as far as is known.
+     *
+     * @param id the block
+     * @return immutable; empty when nobody is known to
+     */
+    List<BlockRef> locations(BlockId id);
+
+    /**
+     * Evicts blocks from this node: not found from now on, their memory free when the last pin has gone.
+     *
+     * @param ids the blocks
+     * @return how many were here
+     */
+    int evict(List<BlockId> ids);
+
+    /**
+     * Listens to what happens to blocks, from now on; called by the callback executor, one event at a time.
+     *
+     * @param listener must not block
+     * @return closing it ends the listening
+     */
+    Subscription events(Consumer<? super BlockEvent> listener);
+
+    /**
+     * Waits until everything committed and evicted before this call is announced, so that other nodes can find it.
+     *
+     * @param timeout at most
+     * @return false when it took longer
+     */
+    boolean awaitAnnounced(Duration timeout);
+
+    /** Listening that can be ended. */
+    @FunctionalInterface
+    interface Subscription extends AutoCloseable {
+        /** Ends it. The second time does nothing. */
+        @Override
+        void close();
+    }
+}

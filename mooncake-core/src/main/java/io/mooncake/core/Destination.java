@@ -1,0 +1,57 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.PageMap;
+import io.mooncake.core.transfer.Region;
+
+/** Where a piece's bytes go. Immutable. */
+public sealed interface Destination {
+    /**
+     * One place in registered memory of the caller's.
+     *
+     * @param region registered with this node
+     * @param offset first byte in it
+     */
+    record At(Region region, long offset) implements Destination {}
+
+    /**
+     * Scattered pages of registered memory of the caller's.
+     *
+     * @param region registered with this node
+     * @param pages at least as long as the piece
+     */
+    record Pages(Region region, PageMap pages) implements Destination {}
+
+    /** This node's own pool: the whole block becomes a replica here, to be had by {@code acquire} when the piece is OK. */
+    record Replica() implements Destination {}
+
+    /**
+     * One place in registered memory.
+     *
+     * @param region registered with this node
+     * @param offset first byte in it
+     * @return the destination
+     */
+    static Destination at(Region region, long offset) {
+        return new At(region, offset);
+    }
+
+    /**
+     * Scattered pages of registered memory.
+     *
+     * @param region registered with this node
+     * @param pages at least as long as the piece
+     * @return the destination
+     */
+    static Destination pages(Region region, PageMap pages) {
+        return new Pages(region, pages);
+    }
+
+    /**
+     * This node's own pool.
+     *
+     * @return the destination
+     */
+    static Destination replica() {
+        return new Replica();
+    }
+}

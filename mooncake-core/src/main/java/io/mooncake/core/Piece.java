@@ -1,0 +1,85 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One part of a transfer: a range of one block, and where it goes. Immutable.
+ *
+ * @param id the block
+ * @param ref where to read it and which version; null = any version, wherever it is
+ * @param offset first byte in the block
+ * @param length bytes, or {@link #WHOLE}
+ * @param destination where they go
+ * @param stage when it is needed, a layer for example: 0 first; see {@code Transfer.stage()}
+ */
+public record Piece(BlockId id, @Nullable BlockRef ref, long offset, long length, Destination destination, int stage) {
+    /** A length: everything from the offset to the end of the block's valid bytes. */
+    public static final long WHOLE = -1;
+
+    /**
+     * Checks the numbers.
+     *
+     * @throws MooncakeException OUT_OF_BOUNDS for negative numbers, INVALID_ARGUMENT for a part of a block as a replica
+     */
+    public Piece {
+        if (offset < 0 || length < WHOLE || stage < 0) {
+            throw new MooncakeException(Kind.OUT_OF_BOUNDS,
+                    "piece of block " + id + ": offset " + offset + ", length " + length + " and stage " + stage
+                            + " must not be negative");
+        }
+        if (destination instanceof Destination.Replica && (offset != 0 || length != WHOLE)) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "piece of block " + id + ": a replica is a whole block; use offset 0 and Piece.WHOLE");
+        }
+    }
+
+    /**
+     * A range of a block, any version, wherever it is.
+     *
+     * @param id the block
+     * @param offset first byte in the block
+     * @param length bytes, or {@link #WHOLE}
+     * @param destination where they go
+     * @return the piece
+     */
+    public static Piece of(BlockId id, long offset, long length, Destination destination) {
+        return new Piece(id, null, offset, length, destination, 0);
+    }
+
+    /**
+     * A range of exactly the version that a reference names, from where it says or from any other holder known.
+     *
+     * @param ref the block
+     * @param offset first byte in the block
+     * @param length bytes, or {@link #WHOLE}
+     * @param destination where they go
+     * @return the piece
+     */
+    public static Piece of(BlockRef ref, long offset, long length, Destination destination) {
+        return new Piece(ref.id(), ref, offset, length, destination, 0);
+    }
+
+    /**
+     * A whole block into this node's own pool.
+     *
+     * @param id the block
+     * @return the piece
+     */
+    public static Piece replica(BlockId id) {
+        return new Piece(id, null, 0, WHOLE, Destination.replica(), 0);
+    }
+
+    /**
+     * The same piece in a stage.
+     *
+     * @param stage 0 and up
+     * @return a copy
+     */
+    public Piece withStage(int stage) {
+        return new Piece(id, ref, offset, length, destination, stage);
+    }
+}

@@ -1,0 +1,78 @@
+package io.mooncake.core.registry;
+
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.transfer.Peer;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The cluster as seen from here: who is there, where, and who holds which block. A hint for <em>where</em>; whether a block is
+ * still there is the guard's word, so a stale registry costs a retry and never a wrong byte.
+ *
+ * <p>Every fact has one writer: a node announces its own blocks only. Reading is for any thread and allocates nothing; announcing is for
+ * the node's conductor.
+ */
+public interface Registry {
+    /**
+     * Makes a node known.
+     *
+     * @param self the node and where its engines listen
+     * @throws MooncakeException IN_USE when a live node has the name
+     */
+    void join(Peer self);
+
+    /**
+     * Forgets a node and all its blocks.
+     *
+     * @param node who
+     */
+    void leave(NodeId node);
+
+    /**
+     * Who is there.
+     *
+     * @return a copy, this node included
+     */
+    List<Peer> nodes();
+
+    /**
+     * Finds one process life of a node.
+     *
+     * @param node with the incarnation wanted
+     * @return null when no such life is known
+     */
+    @Nullable Peer peer(NodeId node);
+
+    /**
+     * Who holds a block.
+     *
+     * @param id the block
+     * @return immutable; empty when nobody is known to
+     */
+    List<BlockRef> locations(BlockId id);
+
+    /**
+     * The highest version counter known of a block, so that a new version is above it.
+     *
+     * @param id the block
+     * @return 0 when none is known
+     */
+    long highestCounter(BlockId id);
+
+    /**
+     * A block of the node is there.
+     *
+     * @param written where
+     */
+    void announce(BlockRef written);
+
+    /**
+     * A block of the node is gone.
+     *
+     * @param evicted as announced
+     */
+    void withdraw(BlockRef evicted);
+}

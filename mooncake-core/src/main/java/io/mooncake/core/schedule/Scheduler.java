@@ -1,0 +1,26 @@
+package io.mooncake.core.schedule;
+
+import io.mooncake.core.block.BlockRef;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Decides where to read from. A pure function of its arguments; any thread. */
+public interface Scheduler {
+    /**
+     * Chooses a holder of a block.
+     *
+     * @param holders who has it; perhaps several versions
+     * @param view what to go by
+     * @return one of the holders, or null when there is none
+     */
+    @Nullable BlockRef source(List<BlockRef> holders, ClusterView view);
+
+    /**
+     * The highest version from its cheapest holder, of equally cheap ones the least loaded.
+     *
+     * @return the default scheduler
+     */
+    static Scheduler cheapestHolder() {
+        return CheapestHolder.INSTANCE;
+    }
+}
