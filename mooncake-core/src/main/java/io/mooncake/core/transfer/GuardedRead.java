@@ -225,7 +225,8 @@ public final class GuardedRead {
     public boolean fitsDestination() {
         PageMap map = pages;
         long room = destination().length();
-        return map == null ? Bounds.contains(destinationOffset, length, room)
+        return map == null
+                ? Bounds.contains(destinationOffset, length, room)
                 : length >= 0 && length <= map.length() && map.end() <= room;
     }
 
