@@ -208,7 +208,7 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
         MemorySegment destination = ((HostMemory) read.destination().memory()).segment();
         long end = read.received + length;
         for (long at = read.received; at < end;) {
-            long run = Math.min(read.runAt(at), end - at);
+            long run = read.runAt(at, end - at);
             MemorySegment.copy(source, read.offset() + at, destination, read.destinationAt(at), run);
             at += run;
         }
