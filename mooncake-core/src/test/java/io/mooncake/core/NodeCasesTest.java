@@ -75,7 +75,7 @@ class NodeCasesTest {
             BlockRef v1 = TestNodes.write(a, K1, BLOCK, 0x11);
             // Two slots in all: after two more blocks the first one's slot is another block's.
             BlockRef reused = v1;
-            for (int i = 0; i < 4 && (reused == v1 || reused.offset() != v1.offset()); i++) {
+            for (int i = 0; i < 4 && (reused.equals(v1) || reused.offset() != v1.offset()); i++) {
                 a.store().evict(List.of(reused.id()));
                 TestNodes.announced(a);
                 reused = TestNodes.write(a, BlockId.of("other-" + i), BLOCK, 0x22);

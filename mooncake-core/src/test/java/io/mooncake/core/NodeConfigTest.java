@@ -68,7 +68,7 @@ class NodeConfigTest {
     @Test
     void smallBlocksComeWithTheArithmetic() {
         assertNull(NodeConfig.builder("a").build().smallBlockWarning());
-        String warning = NodeConfig.builder("a").blockSize(4096).build().smallBlockWarning();
+        String warning = String.valueOf(NodeConfig.builder("a").blockSize(4096).build().smallBlockWarning());
         assertTrue(warning.contains("4KiB") && warning.contains("262144"), warning);
     }
 

@@ -23,6 +23,7 @@ import io.mooncake.core.transfer.Transfer;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -151,7 +152,7 @@ class NodeReadTest {
                     TransferOptions.DEFAULT).submit();
             assertEquals(Transfer.State.FAILED, transfer.join());
             assertEquals(Outcome.UNREACHABLE, transfer.outcome(0));
-            assertEquals(Kind.PEER_UNREACHABLE, transfer.cause(0).kind());
+            assertEquals(Kind.PEER_UNREACHABLE, Objects.requireNonNull(transfer.cause(0)).kind());
             assertEquals(Outcome.ABSENT, b.store().read(ID, 0, Piece.WHOLE, region, 0));
         }
     }
