@@ -74,6 +74,7 @@ public final class MooncakeException extends RuntimeException {
         }
     }
 
+    /** What went wrong. */
     private final Kind kind;
 
     /**
@@ -96,6 +97,12 @@ public final class MooncakeException extends RuntimeException {
     public MooncakeException(Kind kind, String message, @Nullable Throwable cause) {
         super(message, cause);
         this.kind = kind;
+    }
+
+    /** The thing, the value and the remedy; never null. */
+    @Override
+    public String getMessage() {
+        return String.valueOf(super.getMessage());
     }
 
     /**
