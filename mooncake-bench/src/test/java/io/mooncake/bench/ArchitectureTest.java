@@ -1,0 +1,35 @@
+package io.mooncake.bench;
+
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+
+import com.tngtech.archunit.lang.ArchRule;
+import io.mooncake.testing.HouseRules;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.TestFactory;
+
+/** The architecture of the bench: a user of the library like any other, except for what measures or stresses hidden parts. */
+class ArchitectureTest {
+
+    private static final String ROOT = "io.mooncake";
+
+    private static final List<String> PUBLIC = List.of("io.mooncake.core", "io.mooncake.core.base",
+            "io.mooncake.core.block",
+            "io.mooncake.core.pool", "io.mooncake.core.transfer", "io.mooncake.core.registry",
+            "io.mooncake.core.schedule",
+            "io.mooncake.rdma", "io.mooncake.cuda");
+
+    @TestFactory
+    Stream<DynamicTest> benchKeepsItsRules() {
+        ArchRule noRawBindings = noClasses().should()
+                .dependOnClassesThat()
+                .resideInAPackage("..ffi")
+                .as("the bench does not touch raw bindings");
+        // jcstress and JMH generate code that Mooncake does not write: only what is ours is checked for bans.
+        Stream<ArchRule> edges = Stream.of(HouseRules.edges(ROOT, "io.mooncake.bench.cli..",
+                Stream.concat(PUBLIC.stream(), Stream.of("io.mooncake.bench..")).toList()), noRawBindings);
+        return HouseRules.tests(HouseRules.classesUnder("target/classes/io/mooncake/bench/cli"),
+                Stream.concat(edges, HouseRules.bans()));
+    }
+}
