@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer;
 
+import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.PageMap;
 import java.util.Objects;
@@ -205,6 +206,31 @@ public final class GuardedRead {
     }
 
     /**
+     * How many bytes from a position on go to one place, without looking further than needed.
+     *
+     * @param position 0 to length - 1
+     * @param limit most bytes of interest, 1 to length - position
+     * @return bytes, 1 to limit
+     */
+    public long runAt(long position, long limit) {
+        PageMap map = pages;
+        return map == null ? limit : map.runAt(position, limit);
+    }
+
+    /**
+     * The destination's half of the bounds check.
+     *
+     * @return whether every byte has a place in the destination region
+     */
+    public boolean fitsDestination() {
+        PageMap map = pages;
+        long room = destination().length();
+        return map == null
+                ? Bounds.contains(destinationOffset, length, room)
+                : length >= 0 && length <= map.length() && map.end() <= room;
+    }
+
+    /**
      * When it must have ended.
      *
      * @return on the node's nano clock
@@ -254,7 +280,8 @@ public final class GuardedRead {
 
     @Override
     public String toString() {
-        return "read of region r" + region + " of node " + (owner == null ? "?" : owner.id()) + ": offset " + offset + ", length "
+        return "read of region r" + region + " of node " + (owner == null ? "?" : owner.id()) + ": offset " + offset
+                + ", length "
                 + length;
     }
 }
