@@ -218,8 +218,9 @@ final class Raw implements AutoCloseable {
         }
 
         ByteBuffer chunk(long cookie, long position, byte[] payload, long guard) {
-            ByteBuffer body = buffer(16 + payload.length).putLong(position).put(payload).putLong(guard);
-            return frame(Frames.CHUNK, cookie, id.incarnation(), body.array());
+            ByteBuffer frame = buffer(Frames.HEADER_BYTES + 16 + payload.length);
+            Frames.header(frame, Frames.CHUNK, 16 + payload.length, cookie, id.incarnation());
+            return frame.putLong(position).put(payload).putLong(guard).flip();
         }
 
         @Override

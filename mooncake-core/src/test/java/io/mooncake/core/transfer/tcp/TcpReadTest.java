@@ -80,10 +80,10 @@ final class TcpReadTest {
         int pages = 24;
         long pageBytes = 40_000;
         Region source = server.register(rig.pattern(pages * pageBytes), Access.READABLE);
-        MemorySegment to = rig.filled(2 * pages * 50_000L, Rig.FILL);
+        MemorySegment to = rig.filled(2_400_000, Rig.FILL);
         int[] order = new int[pages];
         for (int i = 0; i < pages; i++) {
-            order[i] = (i * 7) % pages * 2 + 1;
+            order[i] = ((i * 7) % pages) * 2 + 1;
         }
         Rig.Result result = new Rig.Result();
         result.read.from(server.peer(), source.id(), 0, pages * pageBytes - 5)
