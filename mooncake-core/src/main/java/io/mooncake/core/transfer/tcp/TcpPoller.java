@@ -456,7 +456,7 @@ final class TcpPoller implements Poller {
                 hot.get(i).updateInterest();
             }
             long mostNs = !inbox.isIdle() ? TICK_NS : acceptor.strangers() > 0 || hot.size() > 0 ? IDLE_TICK_NS : maxNs;
-            selector.select(onReady, Math.max(1, (Math.min(maxNs, mostNs) + 999_999) / 1_000_000));
+            selector.select(onReady, (Math.min(maxNs, mostNs) - 1) / 1_000_000 + 1);
             coldTraffic = true;
         } catch (IOException e) {
             throw new IllegalStateException("the selector of node " + context.self() + " failed", e);
