@@ -34,7 +34,6 @@ import org.jspecify.annotations.Nullable;
  * @param evictionPolicy name of the policy
  * @param bind where the TCP engine listens; port 0 = any free one. Loopback only: this version has no authentication of peers
  * @param advertise what peers are told to dial; null = what was bound
- * @param lanesAccepted connections accepted at most
  * @param transferTimeout default of a transfer
  * @param allocateTimeout how long an allocation waits for a free slot
  * @param writerTtl how long an id is its writer's alone
@@ -44,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  * @param environment clocks, threads and the other nodes
  */
 public record NodeConfig(String name, String cluster, long poolSize, long blockSize, int spareSlots, String evictionPolicy,
-        Endpoint bind, @Nullable Endpoint advertise, int lanesAccepted, Duration transferTimeout, Duration allocateTimeout,
+        Endpoint bind, @Nullable Endpoint advertise, Duration transferTimeout, Duration allocateTimeout,
         Duration writerTtl, Duration closeTimeout, ThreadingMode threading, IdleMode idle, Environment environment) {
 
     /**
@@ -117,7 +116,6 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
             SETTINGS.put("eviction.policy", Builder::evictionPolicy);
             SETTINGS.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
             SETTINGS.put("tcp.advertise", (b, v) -> b.advertise(Endpoint.parse(v, 0)));
-            SETTINGS.put("tcp.lanesAccepted", (b, v) -> b.lanesAccepted(integer("tcp.lanesAccepted", v)));
             SETTINGS.put("transfer.timeout", (b, v) -> b.transferTimeout(duration("transfer.timeout", v)));
             SETTINGS.put("allocate.timeout", (b, v) -> b.allocateTimeout(duration("allocate.timeout", v)));
             SETTINGS.put("writer.ttl", (b, v) -> b.writerTtl(duration("writer.ttl", v)));
@@ -134,7 +132,6 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
         private String evictionPolicy = "lru";
         private Endpoint bind = new Endpoint("127.0.0.1", 0);
         private @Nullable Endpoint advertise;
-        private int lanesAccepted = 1024;
         private Duration transferTimeout = Duration.ofSeconds(30);
         private Duration allocateTimeout = Duration.ofSeconds(5);
         private Duration writerTtl = Duration.ofSeconds(30);
@@ -158,7 +155,7 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
         /**
          * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code pool.size},
          * {@code block.size}, {@code pool.spareSlots}, {@code eviction.policy}, {@code tcp.bind}, {@code tcp.advertise},
-         * {@code tcp.lanesAccepted}, {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
+         * {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
          * {@code threading}, {@code idle}, {@code cluster}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s},
          * {@code 2m}.
          *
@@ -253,17 +250,6 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
          */
         public Builder advertise(Endpoint endpoint) {
             advertise = endpoint;
-            return this;
-        }
-
-        /**
-         * Sets how many connections are accepted.
-         *
-         * @param lanes at least 1
-         * @return this
-         */
-        public Builder lanesAccepted(int lanes) {
-            lanesAccepted = lanes;
             return this;
         }
 
@@ -442,15 +428,13 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
             if (spare >= slots) {
                 throw bad("pool.spareSlots", spare, "must be less than the " + slots + " slots of the pool");
             }
-            positive("tcp.lanesAccepted", lanesAccepted);
             positive("transfer.timeout", transferTimeout);
             positive("allocate.timeout", allocateTimeout);
             positive("writer.ttl", writerTtl);
             positive("close.timeout", closeTimeout);
             Environment environment = new Environment(registry == null ? new LocalRegistry() : registry, scheduler, memory,
                     messages, callbackExecutor, nanoClock, wallClock, random, threads);
-            return new NodeConfig(name, cluster, poolSize, blockSize, spare, evictionPolicy, bind, advertise, lanesAccepted,
-                    transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
+            return new NodeConfig(name, cluster, poolSize, blockSize, spare, evictionPolicy, bind, advertise, transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
         }
 
         private void checkName() {

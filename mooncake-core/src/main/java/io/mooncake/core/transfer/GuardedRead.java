@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer;
 
+import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.PageMap;
 import java.util.Objects;
@@ -202,6 +203,18 @@ public final class GuardedRead {
     public long runAt(long position) {
         PageMap map = pages;
         return map == null ? length - position : map.runAt(position, length - position);
+    }
+
+    /**
+     * The destination's half of the bounds check.
+     *
+     * @return whether every byte has a place in the destination region
+     */
+    public boolean fitsDestination() {
+        PageMap map = pages;
+        long room = destination().length();
+        return map == null ? Bounds.contains(destinationOffset, length, room)
+                : length >= 0 && length <= map.length() && map.end() <= room;
     }
 
     /**

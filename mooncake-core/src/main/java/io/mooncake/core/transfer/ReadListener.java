@@ -1,6 +1,6 @@
 package io.mooncake.core.transfer;
 
-/** Who submitted a {@link GuardedRead}. Called by the engine's poller: quick, never blocking, never throwing. */
+/** Who submitted a {@link GuardedRead}. Called by the engine's poller, or in submit itself: quick, never blocking, never throwing. */
 public interface ReadListener {
     /**
      * The read ended: from now on the engine neither reads nor writes memory for it, and it may be submitted again.

@@ -79,6 +79,13 @@ public final class Transfer {
     /** What a transfer needs of its node. */
     public interface Host {
         /**
+         * Refuses a submission to a closed node.
+         *
+         * @throws MooncakeException CLOSED
+         */
+        void checkOpen();
+
+        /**
          * The node's clock.
          *
          * @return nanoseconds
@@ -185,9 +192,10 @@ public final class Transfer {
      * Starts it, again if it was started before.
      *
      * @return this
-     * @throws MooncakeException ILLEGAL_STATE while an earlier submission is not released
+     * @throws MooncakeException ILLEGAL_STATE while an earlier submission is not released; CLOSED
      */
     public Transfer submit() {
+        host.checkOpen();
         long before = word;
         if ((before & RELEASED) == 0
                 || !WORD.compareAndSet(this, before, ((before >>> SUBMISSION_SHIFT) + 1) << SUBMISSION_SHIFT | State.QUEUED.ordinal())) {

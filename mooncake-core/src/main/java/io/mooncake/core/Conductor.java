@@ -1,0 +1,140 @@
+package io.mooncake.core;
+
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.manager.BlockListener;
+import java.util.ArrayDeque;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.agrona.concurrent.Agent;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The node's agent for everything that is not moving bytes: it acts on the slots that were marked, announces, evicts, ends holds by
+ * their time, commits pulled replicas and starts further attempts.
+ *
+ * <pre>
+ *   any thread ─▶ slot marks (manager) ─┐
+ *   engines    ─▶ parts ended           ├─▶ doWork ─▶ registry, events, next attempts
+ *   pulls      ─▶ parts without a slot ─┘
+ * </pre>
+ *
+ * <p>What comes in cannot be refused, hence is linked through itself: one link a slot, one a part.
+ */
+final class Conductor implements Agent, BlockListener {
+    private final NodeParts node;
+    private final Runnable wakeup;
+    private final AtomicReference<@Nullable Part> taken = new AtomicReference<>();
+    private final ArrayDeque<Part> awaitingSlot = new ArrayDeque<>();
+    private final AtomicLong asked = new AtomicLong();
+    private volatile long answered;
+    private volatile boolean closed;
+
+    Conductor(NodeParts node, Runnable wakeup) {
+        this.node = node;
+        this.wakeup = wakeup;
+    }
+
+    /** A part comes to the conductor; any thread. */
+    void take(Part part) {
+        for (;;) {
+            Part head = taken.get();
+            part.next = head;
+            if (taken.compareAndSet(head, part)) {
+                break;
+            }
+        }
+        if (closed) {
+            // The agent may have looked for the last time; the node is closing, so ending the part is all there is to do.
+            takeIn();
+        } else {
+            wakeup.run();
+        }
+    }
+
+    /** A number that {@link #hasAnswered} once everything marked before the call is announced. */
+    long ask() {
+        long ticket = asked.incrementAndGet();
+        wakeup.run();
+        return ticket;
+    }
+
+    boolean hasAnswered(long ticket) {
+        return answered >= ticket;
+    }
+
+    @Override
+    public int doWork() {
+        long tickets = asked.get();
+        int marks = node.blocks().doWork(node.nowNs());
+        int work = marks + takeIn() + retryForSlots();
+        if (marks == 0 && answered != tickets) {
+            answered = tickets;
+            work++;
+        }
+        return work;
+    }
+
+    private int takeIn() {
+        int work = 0;
+        Part due = oldestFirst(taken.getAndSet(null));
+        while (due != null) {
+            Part part = due;
+            due = part.next;
+            part.next = null;
+            work++;
+            if (part.step == Part.Step.READ_ENDED) {
+                part.pull.afterRead(part);
+            } else if (closed) {
+                part.pull.retryForSlot(part);
+            } else {
+                awaitingSlot.add(part);
+            }
+        }
+        return work;
+    }
+
+    private int retryForSlots() {
+        int waiting = awaitingSlot.size();
+        for (int i = 0; i < waiting; i++) {
+            Part part = awaitingSlot.remove();
+            part.pull.retryForSlot(part);
+        }
+        return 0;
+    }
+
+    private static @Nullable Part oldestFirst(@Nullable Part newest) {
+        Part oldest = null;
+        while (newest != null) {
+            Part next = newest.next;
+            newest.next = oldest;
+            oldest = newest;
+            newest = next;
+        }
+        return oldest;
+    }
+
+    @Override
+    public void onWritten(BlockRef ref) {
+        node.registry().announce(ref);
+        node.events().raise(BlockEvent.Kind.WRITTEN, ref);
+    }
+
+    @Override
+    public void onEvicted(BlockRef ref, EvictReason reason) {
+        node.registry().withdraw(ref);
+        node.events().raise(BlockEvent.Kind.EVICTED, ref);
+    }
+
+    /** The pollers are closed before: what they gave up is here now. */
+    @Override
+    public void onClose() {
+        closed = true;
+        takeIn();
+        retryForSlots();
+    }
+
+    @Override
+    public String roleName() {
+        return "conductor";
+    }
+}

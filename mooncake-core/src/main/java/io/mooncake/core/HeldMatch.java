@@ -1,0 +1,100 @@
+package io.mooncake.core;
+
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Tier;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What a look-up found, with a hold on what of it is here. */
+final class HeldMatch implements PrefixMatch {
+    private final NodeParts node;
+    private final @Nullable BlockRef[] refs;
+    private final long[] pendingUntilNs;
+    private final int hits;
+    private final @Nullable Hold hold;
+
+    HeldMatch(NodeParts node, List<BlockId> ids, long ttlNs) {
+        this.node = node;
+        refs = new @Nullable BlockRef[ids.size()];
+        pendingUntilNs = new long[ids.size()];
+        List<BlockRef> here = new ArrayList<>();
+        int run = 0;
+        for (int i = 0; i < refs.length; i++) {
+            BlockRef local = node.blocks().find(ids.get(i));
+            refs[i] = local != null ? local : node.scheduler().source(node.registry().locations(ids.get(i)), node.view());
+            if (refs[i] == null) {
+                pendingUntilNs[i] = node.blocks().pendingUntil(ids.get(i));
+            } else if (run == i) {
+                run++;
+                if (local != null) {
+                    here.add(local);
+                }
+            }
+        }
+        hold = here.isEmpty() ? null : node.blocks().hold(here, ttlNs);
+        hits = hold == null || hold.refs().size() == here.size() ? run : indexOf(here.get(hold.refs().size()));
+    }
+
+    /** A block was evicted between being found and being held: it only shortens the hit. */
+    private int indexOf(BlockRef lost) {
+        int index = 0;
+        while (refs[index] != lost) {
+            index++;
+        }
+        refs[index] = null;
+        return index;
+    }
+
+    @Override
+    public int size() {
+        return refs.length;
+    }
+
+    @Override
+    public int hits() {
+        return hits;
+    }
+
+    @Override
+    public Status status(int index) {
+        return refs[index] != null ? Status.READY : pendingUntilNs[index] != 0 ? Status.PENDING : Status.ABSENT;
+    }
+
+    @Override
+    public @Nullable BlockRef ref(int index) {
+        return refs[index];
+    }
+
+    @Override
+    public @Nullable Tier tier(int index) {
+        BlockRef ref = refs[index];
+        return ref == null ? null : ref.node().equals(node.id()) ? Tier.DRAM : Tier.SLOW;
+    }
+
+    @Override
+    public long cost(int index) {
+        BlockRef ref = refs[index];
+        return ref == null ? -1 : node.view().cost(ref.node());
+    }
+
+    @Override
+    public long validBytes(int index) {
+        BlockRef ref = refs[index];
+        return ref == null ? 0 : ref.length();
+    }
+
+    @Override
+    public long pendingUntilNs(int index) {
+        return refs[index] == null ? pendingUntilNs[index] : 0;
+    }
+
+    @Override
+    public void close() {
+        if (hold != null) {
+            hold.close();
+        }
+    }
+}

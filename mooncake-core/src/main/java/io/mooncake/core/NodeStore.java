@@ -1,0 +1,176 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.Bounds;
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.BlockView;
+import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Transfer;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+
+/** The store of one node: checks, then hands on to the block manager or to a {@link Pull}. */
+final class NodeStore implements BlockStore, Transfer.Host {
+    private final NodeParts node;
+    private final NodeConfig config;
+    private final Waits waits;
+    private final Callbacks callbacks;
+
+    NodeStore(NodeParts node, NodeConfig config, Waits waits, Callbacks callbacks) {
+        this.node = node;
+        this.config = config;
+        this.waits = waits;
+        this.callbacks = callbacks;
+    }
+
+    @Override
+    public void checkOpen() {
+        if (node.isClosing()) {
+            throw new MooncakeException(Kind.CLOSED, "node " + node.id() + " is closed");
+        }
+    }
+
+    private static long ttlNs(Duration ttl) {
+        if (ttl.isNegative() || ttl.isZero()) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT, "ttl " + ttl + " must be positive");
+        }
+        return ttl.compareTo(Duration.ofDays(365)) > 0 ? Duration.ofDays(365).toNanos() : ttl.toNanos();
+    }
+
+    @Override
+    public BlockWriter allocate(BlockId id, long length, Placement placement) {
+        checkOpen();
+        if (placement.tier() != Tier.DRAM) {
+            throw new MooncakeException(Kind.UNSUPPORTED,
+                    "block " + id + ": node " + node.id() + " has no tier " + placement.tier() + ", only DRAM");
+        }
+        Duration ttl = placement.writerTtl();
+        return node.blocks().allocate(id, length, ttlNs(ttl == null ? config.writerTtl() : ttl));
+    }
+
+    @Override
+    public BlockView newView() {
+        return node.blocks().newView();
+    }
+
+    @Override
+    public boolean acquire(BlockId id, BlockView reusable) {
+        return node.blocks().acquire(id, reusable);
+    }
+
+    @Override
+    public boolean acquire(BlockRef ref, BlockView reusable) {
+        return node.blocks().acquire(ref, reusable);
+    }
+
+    @Override
+    public PrefixMatch match(List<BlockId> ids, Duration ttl) {
+        checkOpen();
+        return new HeldMatch(node, ids, ttlNs(ttl));
+    }
+
+    @Override
+    public Hold hold(List<BlockRef> refs, Duration ttl) {
+        checkOpen();
+        return node.blocks().hold(refs, ttlNs(ttl));
+    }
+
+    @Override
+    public Transfer prepare(List<Piece> pieces, TransferOptions options) {
+        checkOpen();
+        boolean poolMemoryOnly = true;
+        for (Piece piece : pieces) {
+            switch (piece.destination()) {
+                case Destination.At at -> {
+                    checkRegion(at.region());
+                    Bounds.check(at.region(), at.offset(), Math.max(0, piece.length()), at.region().length());
+                    poolMemoryOnly = false;
+                }
+                case Destination.Pages pages -> {
+                    checkRegion(pages.region());
+                    Bounds.check(pages.region(), 0, pages.pages().end(), pages.region().length());
+                    Bounds.check(pages.pages(), 0, Math.max(0, piece.length()), pages.pages().length());
+                    poolMemoryOnly = false;
+                }
+                case Destination.Replica _ -> {
+                }
+            }
+        }
+        Duration timeout = options.timeout();
+        return new Transfer(this, new Pull(node, pieces), pieces.size(), poolMemoryOnly,
+                ttlNs(timeout == null ? config.transferTimeout() : timeout), options.onDone());
+    }
+
+    private static void checkRegion(Region region) {
+        if (region.isClosed()) {
+            throw new MooncakeException(Kind.ILLEGAL_STATE, region + " is closed; register the memory again");
+        }
+    }
+
+    @Override
+    public void touch(List<BlockId> ids) {
+        checkOpen();
+        node.blocks().touch(ids);
+    }
+
+    @Override
+    public List<BlockRef> locations(BlockId id) {
+        checkOpen();
+        return node.registry().locations(id);
+    }
+
+    @Override
+    public int evict(List<BlockId> ids) {
+        checkOpen();
+        int evicted = 0;
+        for (BlockId id : ids) {
+            evicted += node.blocks().evict(id) ? 1 : 0;
+        }
+        return evicted;
+    }
+
+    @Override
+    public Subscription events(Consumer<? super BlockEvent> listener) {
+        checkOpen();
+        return node.events().listen(listener);
+    }
+
+    @Override
+    public boolean awaitAnnounced(Duration timeout) {
+        checkOpen();
+        long ticket = node.conductor().ask();
+        return waits.await(() -> node.conductor().hasAnswered(ticket), node.nowNs() + ttlNs(timeout));
+    }
+
+    @Override
+    public long nowNs() {
+        return node.nowNs();
+    }
+
+    @Override
+    public boolean pump(BooleanSupplier done, long deadlineNs) {
+        if (!waits.runsAgents()) {
+            return false;
+        }
+        waits.await(done, deadlineNs);
+        return true;
+    }
+
+    @Override
+    public void dispatch(Transfer transfer) {
+        callbacks.offer(transfer);
+    }
+
+    @Override
+    public void count(Counter counter) {
+        node.counters().increment(counter);
+    }
+}
