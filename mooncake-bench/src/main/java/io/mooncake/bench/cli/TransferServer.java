@@ -79,7 +79,7 @@ public final class TransferServer {
      * @param position a multiple of 8 in the region
      * @return the 8 bytes there, native order
      */
-    static long word(long position) {
+    public static long word(long position) {
         return position * GOLDEN ^ GOLDEN;
     }
 }
