@@ -206,6 +206,18 @@ public final class GuardedRead {
     }
 
     /**
+     * How many bytes from a position on go to one place, without looking further than needed.
+     *
+     * @param position 0 to length - 1
+     * @param limit most bytes of interest, 1 to length - position
+     * @return bytes, 1 to limit
+     */
+    public long runAt(long position, long limit) {
+        PageMap map = pages;
+        return map == null ? limit : map.runAt(position, limit);
+    }
+
+    /**
      * The destination's half of the bounds check.
      *
      * @return whether every byte has a place in the destination region
@@ -213,7 +225,8 @@ public final class GuardedRead {
     public boolean fitsDestination() {
         PageMap map = pages;
         long room = destination().length();
-        return map == null ? Bounds.contains(destinationOffset, length, room)
+        return map == null
+                ? Bounds.contains(destinationOffset, length, room)
                 : length >= 0 && length <= map.length() && map.end() <= room;
     }
 
@@ -267,7 +280,8 @@ public final class GuardedRead {
 
     @Override
     public String toString() {
-        return "read of region r" + region + " of node " + (owner == null ? "?" : owner.id()) + ": offset " + offset + ", length "
+        return "read of region r" + region + " of node " + (owner == null ? "?" : owner.id()) + ": offset " + offset
+                + ", length "
                 + length;
     }
 }

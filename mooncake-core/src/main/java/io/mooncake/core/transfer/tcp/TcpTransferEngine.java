@@ -1,0 +1,156 @@
+package io.mooncake.core.transfer.tcp;
+
+import io.mooncake.core.base.Endpoint;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.Poller;
+import io.mooncake.core.transfer.TransferEngine;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.nio.ByteBuffer;
+import java.nio.channels.Selector;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+
+/**
+ * Reads over TCP, in one round trip: the server compares the guard for every chunk and says what it saw. Any thread.
+ *
+ * <p>The socket is bound at construction; nothing is served until the poller runs. {@link Poller#onClose} closes everything, also when
+ * the poller never ran. See docs/protocol.md for what stands on the wire.
+ */
+public final class TcpTransferEngine implements TransferEngine {
+    /** The engine's name. */
+    public static final String NAME = "tcp";
+
+    private static final int BACKLOG = 1024;
+
+    private final TcpInbox inbox;
+    private final TcpPoller poller;
+    private final Endpoint advertised;
+
+    /**
+     * Binds.
+     *
+     * @param config settings
+     * @param context the node's
+     * @throws MooncakeException CONFIG_ERROR for an address that must not be bound or advertised, or cannot be bound
+     */
+    public TcpTransferEngine(TcpConfig config, EngineContext context) {
+        if (context.cluster().getBytes(StandardCharsets.UTF_8).length > Frames.MAX_CLUSTER_BYTES) {
+            throw new MooncakeException(Kind.CONFIG_ERROR,
+                    "cluster name '" + context.cluster() + "' is longer than " + Frames.MAX_CLUSTER_BYTES + " bytes");
+        }
+        InetAddress address = allowed(config.bind());
+        Endpoint told = config.advertised();
+        if (told != null && resolve("advertised", told).isAnyLocalAddress()) {
+            throw new MooncakeException(Kind.CONFIG_ERROR,
+                    "advertised address " + told + " stands for no host: name one that peers can dial");
+        }
+        inbox = new TcpInbox(config.queueCapacity());
+        InetSocketAddress bound;
+        try (Opened opened = new Opened(Selector.open(), ServerSocketChannel.open())) {
+            opened.server.configureBlocking(false);
+            opened.server.bind(new InetSocketAddress(address, config.bind().port()), BACKLOG);
+            bound = (InetSocketAddress) opened.server.getLocalAddress();
+            poller = new TcpPoller(config, context, inbox, opened.selector, opened.server);
+            opened.kept = true;
+        } catch (IOException e) {
+            throw new MooncakeException(Kind.CONFIG_ERROR, "tcp engine of node " + context.self() + " cannot listen on "
+                    + config.bind() + ": " + e.getMessage() + ": choose another port, or 0 for any free one", e);
+        }
+        advertised = told == null
+                ? new Endpoint(bound.getAddress().getHostAddress(), bound.getPort())
+                : new Endpoint(told.host(), told.port() == 0 ? bound.getPort() : told.port());
+    }
+
+    private static InetAddress allowed(Endpoint bind) {
+        InetAddress address = resolve("bind", bind);
+        if (!address.isLoopbackAddress()) {
+            throw new MooncakeException(Kind.CONFIG_ERROR, "bind address " + bind + (address.isAnyLocalAddress()
+                    ? " stands for every interface"
+                    : " is not a loopback address")
+                    + ": without a cluster secret any stranger could read there, so only loopback (127.0.0.1, ::1) is allowed");
+        }
+        return address;
+    }
+
+    private static InetAddress resolve(String what, Endpoint endpoint) {
+        try {
+            return InetAddress.getByName(endpoint.host());
+        } catch (UnknownHostException e) {
+            throw new MooncakeException(Kind.CONFIG_ERROR, what + " address " + endpoint + ": unknown host", e);
+        }
+    }
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public Optional<Endpoint> advertised() {
+        return Optional.of(advertised);
+    }
+
+    @Override
+    public boolean reaches(Peer peer) {
+        return peer.endpoints().containsKey(NAME);
+    }
+
+    @Override
+    public boolean submit(GuardedRead read) {
+        return offer(read);
+    }
+
+    @Override
+    public boolean send(Peer peer, ByteBuffer message) {
+        if (message.remaining() > EngineContext.MAX_MESSAGE_BYTES) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "a message of " + message.remaining() + " bytes to node " + peer.id()
+                            + " is longer than " + EngineContext.MAX_MESSAGE_BYTES);
+        }
+        byte[] bytes = new byte[message.remaining()];
+        message.get(message.position(), bytes);
+        return reaches(peer) && offer(new TcpInbox.Message(peer, bytes));
+    }
+
+    private boolean offer(Object command) {
+        boolean accepted = inbox.offer(command);
+        if (accepted) {
+            poller.wakeup();
+        }
+        return accepted;
+    }
+
+    @Override
+    public Poller poller() {
+        return poller;
+    }
+
+    /** Closes what was opened unless the poller has it. */
+    private static final class Opened implements AutoCloseable {
+        private final Selector selector;
+        private final ServerSocketChannel server;
+        private boolean kept;
+
+        Opened(Selector selector, ServerSocketChannel server) {
+            this.selector = selector;
+            this.server = server;
+        }
+
+        @Override
+        public void close() throws IOException {
+            if (!kept) {
+                try (selector; server) {
+                    // both close, whatever the first one throws
+                }
+            }
+        }
+    }
+}

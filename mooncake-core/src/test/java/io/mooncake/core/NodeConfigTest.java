@@ -1,0 +1,90 @@
+package io.mooncake.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.core.base.Endpoint;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import java.time.Duration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class NodeConfigTest {
+    @ParameterizedTest
+    @CsvSource({"pool.size,-1", "pool.size,''", "pool.size,12xyz", "pool.size,0", "pool.size,1", "block.size,0.3b",
+            "block.size,99999999999999999999", "pool.spareSlots,0", "pool.spareSlots,16", "pool.spareSlots,abc",
+            "writer.ttl,0s", "writer.ttl,-1s", "writer.ttl,5", "transfer.timeout,0ms", "threading,many", "idle,never",
+            "tcp.bind,'[::1'", "tcp.bind,'h:99999'", "cluster,' '"})
+    void C08_aBadSettingNamesKeyAndValue(String key, String value) {
+        MooncakeException e = assertThrows(MooncakeException.class, () -> NodeConfig.builder("a").set(key, value).build());
+        assertEquals(Kind.CONFIG_ERROR, e.kind());
+        assertTrue(e.getMessage().contains(value.strip()), e.getMessage());
+        assertTrue(e.getMessage().contains(key) || key.startsWith("tcp."), e.getMessage());
+    }
+
+    @Test
+    void C08_sizesAreBinaryAndOfAnyCase() {
+        assertEquals(536870912, NodeConfig.builder("a").set("pool.size", "512mb").build().poolSize());
+        assertEquals(1610612736, NodeConfig.builder("a").set("pool.size", "1.5gb").build().poolSize());
+        assertEquals(Duration.ofMinutes(2), NodeConfig.builder("a").set("writer.ttl", "2m").build().writerTtl());
+        assertEquals(new Endpoint("::1", 9000), NodeConfig.builder("a").set("tcp.bind", "[::1]:9000").build().bind());
+        assertEquals(ThreadingMode.INVOKER, NodeConfig.builder("a").set("threading", "invoker").build().threading());
+    }
+
+    @Test
+    void anUnknownSettingNamesTheKnownOnes() {
+        MooncakeException e = assertThrows(MooncakeException.class, () -> NodeConfig.builder("a").set("rdma.port", "0"));
+        assertTrue(e.getMessage().contains("rdma.port") && e.getMessage().contains("pool.size"), e.getMessage());
+        assertThrows(MooncakeException.class, () -> NodeConfig.builder("not a name").build());
+    }
+
+    @Test
+    void anUnknownPolicyNamesTheKnownOnesAndLeavesNothingBehind() {
+        try (TestNodes nodes = new TestNodes()) {
+            MooncakeException e = assertThrows(MooncakeException.class,
+                    () -> nodes.start("a", builder -> builder.evictionPolicy("random")));
+            assertTrue(e.getMessage().contains("random") && e.getMessage().contains("lru"), e.getMessage());
+            nodes.start("a");
+        }
+    }
+
+    @Test
+    void spinningNeedsAsManyCores() {
+        try (TestNodes nodes = new TestNodes()) {
+            int cores = Runtime.getRuntime().availableProcessors();
+            if (cores <= 3) {
+                MooncakeException e = assertThrows(MooncakeException.class, () -> nodes.start("a",
+                        builder -> builder.threading(ThreadingMode.DEDICATED).idle(IdleMode.SPIN)));
+                assertEquals(Kind.CONFIG_ERROR, e.kind());
+            }
+            nodes.start("a");
+        }
+    }
+
+    @Test
+    void smallBlocksComeWithTheArithmetic() {
+        assertNull(NodeConfig.builder("a").build().smallBlockWarning());
+        String warning = NodeConfig.builder("a").blockSize(4096).build().smallBlockWarning();
+        assertTrue(warning.contains("4KiB") && warning.contains("262144"), warning);
+    }
+
+    @Test
+    void C85_aWildcardIsNeitherBoundNorTold() {
+        try (TestNodes nodes = new TestNodes()) {
+            for (String bind : new String[]{"0.0.0.0:0", "[::]:0"}) {
+                MooncakeException e = assertThrows(MooncakeException.class,
+                        () -> nodes.start("a", builder -> builder.set("tcp.bind", bind)));
+                assertEquals(Kind.CONFIG_ERROR, e.kind(), e.getMessage());
+            }
+            assertEquals(Kind.CONFIG_ERROR, assertThrows(MooncakeException.class,
+                    () -> nodes.start("a", builder -> builder.set("tcp.advertise", "0.0.0.0:0"))).kind());
+            Endpoint told = nodes.start("a").endpoint().orElseThrow();
+            assertEquals("127.0.0.1", told.host());
+            assertTrue(told.port() > 0);
+        }
+    }
+}

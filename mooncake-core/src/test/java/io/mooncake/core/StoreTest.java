@@ -1,0 +1,215 @@
+package io.mooncake.core;
+
+import static io.mooncake.core.TestNodes.BLOCK;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.BlockView;
+import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Transfer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+class StoreTest {
+    private static final BlockId ID = BlockId.of("k");
+
+    @Test
+    void aMatchHoldsTheLeadingRunAndSaysWhatIsKnown() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.poolSize(4 * BLOCK).spareSlots(2));
+            Node b = nodes.start("b");
+            BlockId there = BlockId.of("there");
+            TestNodes.write(a, ID, 100, 1);
+            TestNodes.write(b, there, BLOCK, 1);
+            try (PrefixMatch match = a.store().match(List.of(ID, there, BlockId.of("none"), ID), TestNodes.LONG)) {
+                assertEquals(2, match.hits());
+                assertEquals(PrefixMatch.Status.READY, match.status(3));
+                assertEquals(PrefixMatch.Status.ABSENT, match.status(2));
+                assertNull(match.ref(2));
+                assertEquals(List.of(Tier.DRAM, Tier.SLOW), List.of(match.tier(0), match.tier(1)));
+                assertEquals(List.of(0L, 1L, -1L), List.of(match.cost(0), match.cost(1), match.cost(2)));
+                assertEquals(100, match.validBytes(0));
+                // What is held is no victim, however many come after.
+                for (int i = 0; i < 6; i++) {
+                    TestNodes.write(a, BlockId.of("fill-" + i), BLOCK, 2);
+                }
+                try (BlockView view = a.store().newView()) {
+                    assertTrue(a.store().acquire(ID, view));
+                }
+            }
+            try (PrefixMatch empty = a.store().match(List.of(), TestNodes.LONG)) {
+                assertEquals(0, empty.hits());
+            }
+        }
+    }
+
+    @Test
+    void aHoldTakenByCommitEndsOnceByCloseOrTime() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Hold hold;
+            try (BlockWriter writer = a.store().allocate(ID, BLOCK)) {
+                hold = writer.commitAndHold(BLOCK, Duration.ofHours(1).toNanos());
+            }
+            BlockRef ref = hold.refs().getFirst();
+            TestNodes.announced(a);
+            try (Hold brief = a.store().hold(List.of(ref), Duration.ofNanos(1))) {
+                assertTrue(TestWaits.until(() -> !brief.isOpen()));
+            }
+            assertTrue(hold.isOpen());
+            a.store().evict(List.of(ID));
+            TestNodes.announced(a);
+            assertEquals(1, a.usage().used(), "held memory is not reused");
+            hold.close();
+            hold.close();
+            assertTrue(TestWaits.until(() -> a.usage().used() == 0));
+        }
+    }
+
+    @Test
+    void callbacksRunOncePerSubmissionAndNeverOnAnAgent() throws Exception {
+        LinkedBlockingQueue<String> ran = new LinkedBlockingQueue<>();
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            TestNodes.write(a, ID, BLOCK, 1);
+            Region region = nodes.region(a, BLOCK);
+            Transfer transfer = a.store().prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, 0))),
+                    TransferOptions.DEFAULT.withCallback(done -> ran.add(Thread.currentThread().getName())));
+            for (int i = 0; i < 1_000; i++) {
+                transfer.submit().join();
+            }
+            for (int i = 0; i < 1_000; i++) {
+                assertEquals("mooncake-a-callbacks", ran.poll(20, TimeUnit.SECONDS));
+            }
+            CompletableFuture<Transfer> future = transfer.submit().future();
+            assertSame(transfer, future.get(20, TimeUnit.SECONDS));
+            assertEquals("mooncake-a-callbacks", ran.poll(20, TimeUnit.SECONDS));
+            assertNull(ran.poll());
+        }
+    }
+
+    @Test
+    void aCallbackThatThrowsIsCountedAndARejectedOneRunsAllTheSame() throws Exception {
+        CountDownLatch ran = new CountDownLatch(2);
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.callbackExecutor(task -> {
+                throw new RejectedExecutionException("full");
+            }));
+            TestNodes.write(a, ID, BLOCK, 1);
+            Region region = nodes.region(a, BLOCK);
+            Transfer transfer = a.store().prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, 0))),
+                    TransferOptions.DEFAULT.withCallback(done -> {
+                        ran.countDown();
+                        throw new AssertionError("a callback's own fault");
+                    }));
+            assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
+            assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
+            assertTrue(ran.await(20, TimeUnit.SECONDS));
+            assertTrue(TestWaits.until(() -> a.counters().get(Counter.CALLBACKS_FAILED) == 2));
+        }
+    }
+
+    @Test
+    void eventsAreNumberedAndWrittenPrecedesEvicted() throws Exception {
+        LinkedBlockingQueue<BlockEvent> events = new LinkedBlockingQueue<>();
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.poolSize(4 * BLOCK).spareSlots(2));
+            BlockStore.Subscription subscription = a.store().events(events::add);
+            for (int i = 0; i < 4; i++) {
+                TestNodes.write(a, BlockId.of("k" + i), BLOCK, i);
+            }
+            List<String> seen = new ArrayList<>();
+            for (int i = 0; i < 6; i++) {
+                BlockEvent event = events.poll(20, TimeUnit.SECONDS);
+                assertEquals(i + 1, event.number());
+                seen.add(event.kind() + " " + event.ref().id());
+            }
+            assertTrue(seen.indexOf("WRITTEN k0") < seen.indexOf("EVICTED k0"), seen::toString);
+            assertTrue(seen.indexOf("EVICTED k0") < seen.indexOf("EVICTED k1"), "least recently used first: " + seen);
+            subscription.close();
+            TestNodes.write(a, BlockId.of("unheard"), BLOCK, 1);
+            assertNull(events.poll());
+        }
+    }
+
+    @Test
+    void touchDecidesWhoGoesFirst() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.poolSize(4 * BLOCK).spareSlots(1));
+            List<BlockId> ids = List.of(BlockId.of("1"), BlockId.of("2"), BlockId.of("3"));
+            ids.forEach(id -> TestNodes.write(a, id, BLOCK, 1));
+            a.store().touch(List.of(ids.get(1), ids.get(0)));
+            TestNodes.write(a, BlockId.of("4"), BLOCK, 1);
+            try (BlockView view = a.store().newView()) {
+                assertFalse(a.store().acquire(ids.get(2), view));
+                assertTrue(a.store().acquire(ids.get(1), view));
+            }
+        }
+    }
+
+    @Test
+    void aSubmittedTransferIsNotSubmittedAgainBeforeItIsReleased() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b", builder -> builder.threading(ThreadingMode.INVOKER));
+            TestNodes.write(a, ID, BLOCK, 1);
+            Region region = nodes.region(b, BLOCK);
+            Transfer transfer = b.store().prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, 0))),
+                    TransferOptions.DEFAULT).submit();
+            assertEquals(Kind.ILLEGAL_STATE, assertThrows(MooncakeException.class, transfer::submit).kind());
+            assertTrue(transfer.cancel());
+            assertFalse(transfer.cancel());
+            assertEquals(Transfer.State.CANCELED, transfer.state());
+            assertFalse(transfer.isDone(), "the caller's memory is not the caller's before released");
+            assertEquals(Transfer.State.CANCELED, transfer.join());
+            assertTrue(transfer.isReleased());
+            assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
+            assertEquals(0, region.uses());
+        }
+    }
+
+    @Test
+    void virtualThreadsReadAndWaitLikeOthers() throws Exception {
+        AtomicInteger ok = new AtomicInteger();
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b");
+            TestNodes.write(a, ID, BLOCK, 1);
+            Region region = nodes.region(b, 64 * BLOCK);
+            List<Thread> threads = new ArrayList<>();
+            for (int i = 0; i < 64; i++) {
+                long offset = i * BLOCK;
+                threads.add(Thread.ofVirtual().start(() -> {
+                    Transfer transfer = b.store().prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, offset))),
+                            TransferOptions.DEFAULT).submit();
+                    ok.addAndGet(transfer.join() == Transfer.State.COMPLETED ? 1 : 0);
+                }));
+            }
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            assertEquals(64, ok.get());
+            assertTrue(TestNodes.isAll(TestNodes.segment(region), 0, 64 * BLOCK, 1));
+        }
+    }
+}
