@@ -26,7 +26,7 @@ final class BlockEvents {
         BlockEvent event = new BlockEvent(lastNumber.incrementAndGet(), kind, ref);
         for (Consumer<? super BlockEvent> listener : listeners) {
             // Refused when listeners are too slow: they see a gap in the numbers.
-            boolean unused = callbacks.offer(() -> listener.accept(event));
+            boolean _ = callbacks.offer(() -> listener.accept(event));
         }
     }
 }

@@ -248,7 +248,8 @@ public final class Node implements AutoCloseable {
                     EvictionPolicy.named(config.evictionPolicy())), conductor);
             EngineContext context = new EngineContext(id, config.cluster(), regions, blocks, counters, environment.nanoClock(),
                     this::onMessage);
-            tcp = new TcpTransferEngine(context, TcpConfig.defaults().withAddresses(config.bind(), config.advertise()));
+            tcp = new TcpTransferEngine(context,
+                    TcpConfig.defaults().withAddresses(config.bind(), config.advertise()));
             boolean shared = config.threading() != ThreadingMode.DEDICATED;
             Poller parking = tcp.poller();
             engines = List.of(new LocalTransferEngine(context, shared ? parking::wakeup : null), tcp);

@@ -439,9 +439,9 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
 
         private void checkName() {
             try {
-                NodeId unused = new NodeId(name, 1);
+                NodeId _ = new NodeId(name, 1);
             } catch (MooncakeException e) {
-                throw new MooncakeException(Kind.CONFIG_ERROR, e.getMessage(), e);
+                throw new MooncakeException(Kind.CONFIG_ERROR, String.valueOf(e.getMessage()), e);
             }
             if (cluster.isBlank() || cluster.length() > 64) {
                 throw bad("cluster", cluster, "must be 1 to 64 characters");

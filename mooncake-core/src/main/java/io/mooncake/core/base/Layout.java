@@ -52,7 +52,7 @@ public record Layout(int layers, int planes, int tokens, long rowBytes, String d
      * @return tokens times row bytes
      */
     public long planeBytes() {
-        return tokens * rowBytes;
+        return rowBytes * tokens;
     }
 
     /**
@@ -61,7 +61,11 @@ public record Layout(int layers, int planes, int tokens, long rowBytes, String d
      * @return layers times planes times plane bytes
      */
     public long blockBytes() {
-        return layers * planes * planeBytes();
+<<<<<<< HEAD
+        return (long) layers * planes * planeBytes();
+=======
+        return planeBytes() * layers * planes;
+>>>>>>> tcp
     }
 
     /**

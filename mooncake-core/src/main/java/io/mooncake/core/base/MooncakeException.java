@@ -74,6 +74,7 @@ public final class MooncakeException extends RuntimeException {
         }
     }
 
+    /** What went wrong. */
     private final Kind kind;
 
     /**

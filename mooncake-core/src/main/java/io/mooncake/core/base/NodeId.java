@@ -47,7 +47,7 @@ public record NodeId(String name, long incarnation) {
      * @return an identity never used before
      */
     public static NodeId newLife(String name, InstantSource wall, RandomGenerator random) {
-        return new NodeId(name, wall.millis() << RANDOM_BITS | random.nextInt(1 << RANDOM_BITS));
+        return new NodeId(name, (wall.millis() << RANDOM_BITS) | random.nextInt(1 << RANDOM_BITS));
     }
 
     /**

@@ -34,7 +34,7 @@ public final class PageMap {
         int[] sorted = pages.clone();
         Arrays.sort(sorted);
         for (int i = 0; i < sorted.length; i++) {
-            if (sorted[i] < 0 || i > 0 && sorted[i] == sorted[i - 1]) {
+            if (sorted[i] < 0 || (i > 0 && sorted[i] == sorted[i - 1])) {
                 throw new MooncakeException(Kind.INVALID_ARGUMENT,
                         "page map: page " + sorted[i] + " is negative or stands there twice");
             }

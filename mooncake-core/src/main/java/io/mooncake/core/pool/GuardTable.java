@@ -64,7 +64,7 @@ public final class GuardTable {
      * @return the guard
      */
     public static long guard(long generation, BlockState state) {
-        return generation << STATE_BITS | state.ordinal();
+        return (generation << STATE_BITS) | state.ordinal();
     }
 
     /**

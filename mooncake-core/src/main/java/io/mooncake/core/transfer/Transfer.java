@@ -198,8 +198,7 @@ public final class Transfer {
         host.checkOpen();
         long before = word;
         if ((before & RELEASED) == 0
-                || !WORD.compareAndSet(this, before,
-                        ((before >>> SUBMISSION_SHIFT) + 1) << SUBMISSION_SHIFT | State.QUEUED.ordinal())) {
+                || !WORD.compareAndSet(this, before, (((before >>> SUBMISSION_SHIFT) + 1) << SUBMISSION_SHIFT) | State.QUEUED.ordinal())) {
             throw new MooncakeException(Kind.ILLEGAL_STATE,
                     "transfer is " + state() + " and not released: await it before you submit it again");
         }
@@ -381,7 +380,7 @@ public final class Transfer {
             if (STATES[(int) before & STATE_MASK].isTerminal() || (before & STATE_MASK) == State.CREATED.ordinal()) {
                 return false;
             }
-            if (WORD.compareAndSet(this, before, before & ~STATE_MASK | State.CANCELED.ordinal())) {
+            if (WORD.compareAndSet(this, before, (before & ~STATE_MASK) | State.CANCELED.ordinal())) {
                 if (poolMemoryOnly) {
                     signal();
                 }
@@ -404,7 +403,7 @@ public final class Transfer {
         long before = word;
         if ((before & STATE_MASK) == State.QUEUED.ordinal()) {
             // Whoever wins instead has moved it further on.
-            WORD.compareAndSet(this, before, before & ~STATE_MASK | State.POSTED.ordinal());
+            WORD.compareAndSet(this, before, (before & ~STATE_MASK) | State.POSTED.ordinal());
         }
     }
 
@@ -435,7 +434,7 @@ public final class Transfer {
         for (;;) {
             long before = word;
             boolean decided = STATES[(int) before & STATE_MASK].isTerminal();
-            long after = (decided ? before : before & ~STATE_MASK | end.ordinal()) | RELEASED;
+            long after = (decided ? before : (before & ~STATE_MASK) | end.ordinal()) | RELEASED;
             if (WORD.compareAndSet(this, before, after)) {
                 host.count(counter(STATES[(int) after & STATE_MASK]));
                 if (!decided || !poolMemoryOnly) {

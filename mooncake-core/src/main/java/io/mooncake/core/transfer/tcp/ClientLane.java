@@ -16,7 +16,6 @@ import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import org.agrona.collections.Int2ObjectHashMap;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A connection that this node made to read from one peer.

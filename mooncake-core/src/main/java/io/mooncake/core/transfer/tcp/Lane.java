@@ -60,7 +60,8 @@ abstract class Lane {
     /** Receives and sends what is possible now, within the budget; says whether anything was. */
     boolean poll() throws IOException {
         boolean received = receive();
-        return pump() | received;
+        boolean sent = pump();
+        return received || sent;
     }
 
     private boolean receive() throws IOException {

@@ -260,7 +260,7 @@ final class ServerLane extends Lane {
             if (current != null) {
                 int before = chunkSent;
                 if (!flush() || !sendPayload(current)) {
-                    return any | chunkSent > before;
+                    return any || chunkSent > before;
                 }
                 budget -= chunkBytes;
                 finishChunk(current);

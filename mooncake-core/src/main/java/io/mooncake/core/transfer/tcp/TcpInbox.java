@@ -1,6 +1,5 @@
 package io.mooncake.core.transfer.tcp;
 
-import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
@@ -29,7 +28,15 @@ final class TcpInbox {
     }
 
     /** A message on its way. */
-    record Message(Peer to, byte[] bytes) {}
+    static final class Message {
+        final Peer to;
+        final byte[] bytes;
+
+        Message(Peer to, byte[] bytes) {
+            this.to = to;
+            this.bytes = bytes;
+        }
+    }
 
     /** Any thread: hands over a read or a {@link Message}; false when there are too many, or the engine is closed. */
     boolean offer(Object command) {

@@ -163,7 +163,7 @@ final class TcpPoller implements Poller {
         ReadStatus expired = expired(read, nowNs);
         if (expired != null) {
             end(read, expired, null);
-        } else if (read.length() < 0 || read.offset() < 0 || read.length() > 0 && !read.fitsDestination()) {
+        } else if (read.length() < 0 || read.offset() < 0 || (read.length() > 0 && !read.fitsDestination())) {
             end(read, ReadStatus.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS,
                     read + ": a number is negative, or the destination is too small"));
         } else if (read.length() > 0 && !isWritable(read.destination())) {
@@ -182,11 +182,11 @@ final class TcpPoller implements Poller {
     }
 
     private void onMessage(TcpInbox.Message message) {
-        ClientLane lane = laneTo(message.to(), null);
+        ClientLane lane = laneTo(message.to, null);
         if (lane == null) {
             messageGone();
         } else {
-            lane.add(message.bytes());
+            lane.add(message.bytes);
         }
     }
 
@@ -277,7 +277,7 @@ final class TcpPoller implements Poller {
     }
 
     private void onReady(SelectionKey key) {
-        if (key == serverKey) {
+        if (key.equals(serverKey)) {
             acceptReady = true;
         } else {
             Lane lane = (Lane) key.attachment();
@@ -341,7 +341,7 @@ final class TcpPoller implements Poller {
 
     private void cool(Lane lane) {
         for (int i = 0; i < hotCount; i++) {
-            if (hot[i] == lane) {
+            if (hot[i].equals(lane)) {
                 hot[i] = hot[--hotCount];
                 lane.hot = false;
                 return;
@@ -489,7 +489,7 @@ final class TcpPoller implements Poller {
         lane.lost = true;
         cool(lane);
         Lane last = lanes.removeLast();
-        if (last != lane) {
+        if (!last.equals(lane)) {
             lanes.set(lane.index, last);
             last.index = lane.index;
         }

@@ -17,6 +17,7 @@ import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads over TCP, in one round trip: the server compares the guard for every chunk and says what it saw. Any thread.
@@ -37,11 +38,11 @@ public final class TcpTransferEngine implements TransferEngine {
     /**
      * Binds.
      *
-     * @param config settings
      * @param context the node's
+     * @param config settings
      * @throws MooncakeException CONFIG_ERROR for an address that must not be bound or advertised, or cannot be bound
      */
-    public TcpTransferEngine(TcpConfig config, EngineContext context) {
+    public TcpTransferEngine(EngineContext context, TcpConfig config) {
         if (context.cluster().getBytes(StandardCharsets.UTF_8).length > Frames.MAX_CLUSTER_BYTES) {
             throw new MooncakeException(Kind.CONFIG_ERROR,
                     "cluster name '" + context.cluster() + "' is longer than " + Frames.MAX_CLUSTER_BYTES + " bytes");
@@ -54,12 +55,14 @@ public final class TcpTransferEngine implements TransferEngine {
         }
         inbox = new TcpInbox(config.queueCapacity());
         InetSocketAddress bound;
-        try (Opened opened = new Opened(Selector.open(), ServerSocketChannel.open())) {
-            opened.server.configureBlocking(false);
-            opened.server.bind(new InetSocketAddress(address, config.bind().port()), BACKLOG);
-            bound = (InetSocketAddress) opened.server.getLocalAddress();
-            poller = new TcpPoller(config, context, inbox, opened.selector, opened.server);
-            opened.kept = true;
+        try (Opening opening = new Opening()) {
+            opening.selector = Selector.open();
+            opening.server = ServerSocketChannel.open();
+            opening.server.configureBlocking(false);
+            opening.server.bind(new InetSocketAddress(address, config.bind().port()), BACKLOG);
+            bound = (InetSocketAddress) opening.server.getLocalAddress();
+            poller = new TcpPoller(config, context, inbox, opening.selector, opening.server);
+            opening.kept = true;
         } catch (IOException e) {
             throw new MooncakeException(Kind.CONFIG_ERROR, "tcp engine of node " + context.self() + " cannot listen on "
                     + config.bind() + ": " + e.getMessage() + ": choose another port, or 0 for any free one", e);
@@ -133,22 +136,24 @@ public final class TcpTransferEngine implements TransferEngine {
         return poller;
     }
 
-    /** Closes what was opened unless the poller has it. */
-    private static final class Opened implements AutoCloseable {
-        private final Selector selector;
-        private final ServerSocketChannel server;
+    /** Closes what was opened so far unless the poller has it. */
+    private static final class Opening implements AutoCloseable {
+        private @Nullable Selector selector;
+        private @Nullable ServerSocketChannel server;
         private boolean kept;
-
-        Opened(Selector selector, ServerSocketChannel server) {
-            this.selector = selector;
-            this.server = server;
-        }
 
         @Override
         public void close() throws IOException {
-            if (!kept) {
-                try (selector; server) {
-                    // both close, whatever the first one throws
+            if (kept) {
+                return;
+            }
+            try {
+                if (server != null) {
+                    server.close();
+                }
+            } finally {
+                if (selector != null) {
+                    selector.close();
                 }
             }
         }

@@ -27,7 +27,7 @@ final class Windows {
     private Windows(Region region, MemorySegment segment) {
         this.region = region;
         this.segment = segment;
-        windows = new ByteBuffer[Math.toIntExact((segment.byteSize() - 1 >> STEP_BITS) + 1)];
+        windows = new ByteBuffer[Math.toIntExact(((segment.byteSize() - 1) >> STEP_BITS) + 1)];
     }
 
     Region region() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes the generated bindings anew from the C headers of this machine. Nobody who only builds the project needs it.
-# usage: tools/regenerate-bindings.sh verbs|cuda      with a jextract for JDK 25 on the PATH, and the library's headers:
+# usage: .mvn/regenerate-bindings.sh verbs|cuda      with a jextract for JDK 25 on the PATH, and the library's headers:
 #   verbs   <infiniband/verbs.h>      (Debian: libibverbs-dev)
 #   cuda    <cuda_runtime_api.h>      (CUDA_HOME, default /usr/local/cuda)
 # What is bound stands in the module's src/main/jextract/includes.conf. Two things change on the way into the project: the
