@@ -61,11 +61,7 @@ public record Layout(int layers, int planes, int tokens, long rowBytes, String d
      * @return layers times planes times plane bytes
      */
     public long blockBytes() {
-<<<<<<< HEAD
         return (long) layers * planes * planeBytes();
-=======
-        return planeBytes() * layers * planes;
->>>>>>> tcp
     }
 
     /**
