@@ -84,7 +84,7 @@ final class Pull implements Transfer.Work, ReadListener {
         GuardedRead read = part.read.from(owner, source.region(), source.offset() + part.piece.offset(), length)
                 .guardedBy(source.guardOffset(), source.guard()).by(deadlineNs);
         if (setDestination(part, read, source, length)) {
-            submit(part, engine, read);
+            submit(engine, read);
         }
     }
 
@@ -146,7 +146,7 @@ final class Pull implements Transfer.Work, ReadListener {
         return true;
     }
 
-    private void submit(Part part, TransferEngine engine, GuardedRead read) {
+    private void submit(TransferEngine engine, GuardedRead read) {
         node.loads().add(read.owner().id(), 1);
         transfer().posted();
         if (!engine.submit(read)) {
