@@ -94,7 +94,8 @@ public final class DramPool implements BlockPool {
             int slots = 0;
             for (int i = 0; i < sorted.size(); i++) {
                 SizeClass sizeClass = sorted.get(i);
-                bytes = Math.addExact(bytes, Math.multiplyExact(stride(sizeClass.blockBytes()), (long) sizeClass.count()));
+                bytes = Math.addExact(bytes,
+                        Math.multiplyExact(stride(sizeClass.blockBytes()), (long) sizeClass.count()));
                 slots = Math.addExact(slots, sizeClass.count());
                 firstSlot[i + 1] = slots;
             }
@@ -185,8 +186,9 @@ public final class DramPool implements BlockPool {
     @Override
     public int reserve(long length) {
         if (length <= 0 || length > largestSlotBytes()) {
-            throw new MooncakeException(Kind.OUT_OF_BOUNDS, this + ": no slot is for " + length + " bytes: the longest have "
-                    + largestSlotBytes() + "; use shorter blocks or add a size class");
+            throw new MooncakeException(Kind.OUT_OF_BOUNDS,
+                    this + ": no slot is for " + length + " bytes: the longest have "
+                            + largestSlotBytes() + "; use shorter blocks or add a size class");
         }
         for (int c = 0; c < classBytes.length; c++) {
             if (classBytes[c] >= length) {
