@@ -13,11 +13,21 @@ final class Json {
     private Json() {}
 
     /**
-     * Refuses a file that could not be written, before a long run instead of after it.
+     * Refuses a file of results that could not be written, before a long run instead of after it.
      *
-     * @param file where the results are to go; null = nowhere
+     * @param file what {@code --json} names; null = nowhere
      */
     static void checkWritable(@Nullable Path file) {
+        checkWritable("--json", file);
+    }
+
+    /**
+     * Refuses a file that could not be written.
+     *
+     * @param option the option that names it
+     * @param file null = nothing to be written
+     */
+    static void checkWritable(String option, @Nullable Path file) {
         if (file == null) {
             return;
         }
@@ -25,7 +35,7 @@ final class Json {
         if (Files.isDirectory(file) || folder == null || !Files.isDirectory(folder)
                 || !Files.isWritable(Files.exists(file) ? file : folder)) {
             throw new BadInputException(
-                    "--json " + file + " cannot be written: name a file in a folder that exists and is writable");
+                    option + " = " + file + " cannot be written: name a file in a folder that exists and is writable");
         }
     }
 

@@ -2,6 +2,7 @@ package io.mooncake.bench.cli;
 
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.util.Objects;
 import picocli.CommandLine;
@@ -65,6 +66,10 @@ public final class Main implements Runnable {
         if (e instanceof MooncakeException mooncake) {
             say(command, e, "");
             return mooncake.kind() == Kind.CONFIG_ERROR ? BAD_INPUT : FAILED;
+        }
+        if (e instanceof IOException) {
+            say(command, e, "");
+            return FAILED;
         }
         // Nobody foresaw this one: its origin is worth more than brevity.
         e.printStackTrace(command.getErr());

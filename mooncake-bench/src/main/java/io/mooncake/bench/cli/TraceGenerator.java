@@ -21,10 +21,10 @@ final class TraceGenerator {
     private static final int SYSTEM_PROMPT_BLOCKS = 6;
     private static final double SESSION_EVERY_MS = 900;
     private static final double PAUSE_MS = 25_000;
-    private static final double FIRST_TOKENS = 2_500;
+    private static final double FIRST_TOKENS = 6_000;
     private static final double TURN_TOKENS = 700;
     private static final double ANSWER_TOKENS = 350;
-    private static final double ANOTHER_TURN = 0.8;
+    private static final double ANOTHER_TURN = 0.65;
 
     private final SplittableRandom random;
     private final long maxTokens;
