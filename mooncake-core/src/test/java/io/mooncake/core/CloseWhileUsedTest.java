@@ -72,11 +72,13 @@ class CloseWhileUsedTest {
             TestNodes.write(other, BlockId.of("far"), BLOCK, 5);
             Node node = start("node", registry);
             Region region = node.register(Memory.of(arena.allocate(USERS * BLOCK, 64)), Access.LOCAL_ONLY);
-            node.store().prepare(List.of(Piece.of(BlockId.of("far"), 0, Piece.WHOLE, Destination.at(region, 0))),
-                    TransferOptions.DEFAULT.withCallback(transfer -> {
-                        inCallback.countDown();
-                        awaitQuietly(closed);
-                    })).submit();
+            node.store()
+                    .prepare(List.of(Piece.of(BlockId.of("far"), 0, Piece.WHOLE, Destination.at(region, 0))),
+                            TransferOptions.DEFAULT.withCallback(transfer -> {
+                                inCallback.countDown();
+                                awaitQuietly(closed);
+                            }))
+                    .submit();
             assertTrue(inCallback.await(LIMIT.toSeconds(), TimeUnit.SECONDS), "no callback in round " + round);
             List<Thread> users = new ArrayList<>();
             for (int i = 0; i < USERS; i++) {
@@ -105,15 +107,22 @@ class CloseWhileUsedTest {
     }
 
     private static Node start(String name, LocalRegistry registry) {
-        return Node.start(NodeConfig.builder(name).registry(registry).blockSize(BLOCK).poolSize(BLOCKS * BLOCK)
-                .allocateTimeout(Duration.ofMillis(200)).closeTimeout(LIMIT).build());
+        return Node.start(NodeConfig.builder(name)
+                .registry(registry)
+                .blockSize(BLOCK)
+                .poolSize(BLOCKS * BLOCK)
+                .allocateTimeout(Duration.ofMillis(200))
+                .closeTimeout(LIMIT)
+                .build());
     }
 
     /** Works until it is told CLOSED. */
-    private static void use(Node node, Region region, int user, AtomicInteger worked, AtomicReference<@Nullable Throwable> fault) {
+    private static void use(Node node, Region region, int user, AtomicInteger worked,
+            AtomicReference<@Nullable Throwable> fault) {
         BlockStore store = node.store();
         try (BlockView view = store.newView()) {
-            Transfer pull = store.prepare(List.of(Piece.of(BlockId.of("far"), 0, Piece.WHOLE, Destination.at(region, user * BLOCK))),
+            Transfer pull = store.prepare(
+                    List.of(Piece.of(BlockId.of("far"), 0, Piece.WHOLE, Destination.at(region, user * BLOCK))),
                     TransferOptions.DEFAULT);
             for (int i = 0;; i++) {
                 BlockId id = BlockId.of("block-" + (user + i) % (2 * BLOCKS));
@@ -150,7 +159,8 @@ class CloseWhileUsedTest {
             }
             case 2 -> {
                 pull.submit().join();
-                assertTrue(POSSIBLE.contains(pull.outcome(0)), () -> "outcome " + pull.outcome(0) + ", cause " + pull.cause(0));
+                assertTrue(POSSIBLE.contains(pull.outcome(0)),
+                        () -> "outcome " + pull.outcome(0) + ", cause " + pull.cause(0));
             }
             default -> {
                 try (PrefixMatch match = store.match(List.of(id, BlockId.of("far")), LIMIT)) {

@@ -28,8 +28,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** What one operation costs: runs the JMH benchmarks of {@code io.mooncake.bench.jmh}, each in JVMs of its own. */
-@Command(name = "micro", sortOptions = false, mixinStandardHelpOptions = true, versionProvider = Main.Version.class,
-        description = "Measures single operations with JMH: nanoseconds and allocated bytes, with the limit beside each.")
+@Command(name = "micro", sortOptions = false, mixinStandardHelpOptions = true, versionProvider = Main.Version.class, description = "Measures single operations with JMH: nanoseconds and allocated bytes, with the limit beside each.")
 final class MicroCommand implements Callable<Integer> {
     private static final String PACKAGE = "io.mooncake.bench.jmh.";
     private static final int SHORT_ITERATION_MS = 300;
@@ -40,13 +39,13 @@ final class MicroCommand implements Callable<Integer> {
 
     /** What is measured, what people call it, and what it may cost. */
     private enum Micro {
-        DIFFERENT_BLOCKS("PinBenchmark.differentBlocks", "acquire + release, 2 threads, different blocks", 80, true),
-        ONE_BLOCK("PinBenchmark.oneBlock", "acquire + release, 2 threads, one block", 200, true),
-        HIT("LookupBenchmark.hit", "lookup in 1,000,000 blocks, there (with pin)", 200, true),
-        MISS("LookupBenchmark.miss", "lookup in 1,000,000 blocks, not there", 200, true),
-        SLOT("PoolBenchmark.reserveRelease", "reserve + release of a pool slot", Double.NaN, true),
-        READ("ReadBenchmark.read", "prepared local read", Double.NaN, true),
-        COPY("ReadBenchmark.copy", "MemorySegment.copy", Double.NaN, true);
+        DIFFERENT_BLOCKS("PinBenchmark.differentBlocks", "acquire + release, 2 threads, different blocks", 80,
+                true), ONE_BLOCK("PinBenchmark.oneBlock", "acquire + release, 2 threads, one block", 200, true), HIT(
+                        "LookupBenchmark.hit", "lookup in 1,000,000 blocks, there (with pin)", 200,
+                        true), MISS("LookupBenchmark.miss", "lookup in 1,000,000 blocks, not there", 200, true), SLOT(
+                                "PoolBenchmark.reserveRelease", "reserve + release of a pool slot", Double.NaN,
+                                true), READ("ReadBenchmark.read", "prepared local read", Double.NaN,
+                                        true), COPY("ReadBenchmark.copy", "MemorySegment.copy", Double.NaN, true);
 
         private final String benchmark;
         private final String title;
@@ -89,11 +88,11 @@ final class MicroCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // by picocli
     private CommandSpec spec;
 
-    @Option(names = "--include", paramLabel = "REGEX", defaultValue = ".*",
-            description = "Only benchmarks whose name has a match, for example Lookup (default: all).")
+    @Option(names = "--include", paramLabel = "REGEX", defaultValue = ".*", description = "Only benchmarks whose name has a match, for example Lookup (default: all).")
     private String include = "";
 
-    @Option(names = "--full", description = "Three JVMs and one-second iterations a benchmark instead of one and " + SHORT_ITERATION_MS
+    @Option(names = "--full", description = "Three JVMs and one-second iterations a benchmark instead of one and "
+            + SHORT_ITERATION_MS
             + " ms.")
     private boolean full;
 
@@ -112,7 +111,8 @@ final class MicroCommand implements Callable<Integer> {
         for (Row row : rows) {
             out.printf(Locale.ROOT, "%-58s %14.1f %7.1f%% %9s %9.3f %9s  %s%n", row.title(), row.ns().median(),
                     row.ns().spread() * 100,
-                    Double.isNaN(row.micro().limitNs) ? "" : String.format(Locale.ROOT, "%.0f", row.micro().limitNs), row.bytesPerOp(),
+                    Double.isNaN(row.micro().limitNs) ? "" : String.format(Locale.ROOT, "%.0f", row.micro().limitNs),
+                    row.bytesPerOp(),
                     row.isAllocationJudged() ? "< " + MOST_BYTES : "", row.isMet() ? "met" : "MISSED");
         }
         Map<String, Object> result = result(rows);
@@ -132,8 +132,13 @@ final class MicroCommand implements Callable<Integer> {
             throw new BadInputException("--iteration-ms = " + ms + " must be 1 to 3600000");
         }
         OptionsBuilder options = new OptionsBuilder();
-        options.include(checked(include)).addProfiler(GCProfiler.class).shouldFailOnError(true).forks(full ? 3 : 1)
-                .warmupIterations(WARM_UPS).measurementIterations(ITERATIONS).warmupTime(TimeValue.milliseconds(ms))
+        options.include(checked(include))
+                .addProfiler(GCProfiler.class)
+                .shouldFailOnError(true)
+                .forks(full ? 3 : 1)
+                .warmupIterations(WARM_UPS)
+                .measurementIterations(ITERATIONS)
+                .warmupTime(TimeValue.milliseconds(ms))
                 .measurementTime(TimeValue.milliseconds(ms))
                 // JMH itself uses memory access that the JDK warns about.
                 .jvmArgsPrepend("--sun-misc-unsafe-memory-access=allow");
@@ -149,7 +154,8 @@ final class MicroCommand implements Callable<Integer> {
         try {
             return PACKAGE.replace(".", "\\.") + ".*(?:" + Pattern.compile(regex).pattern() + ")";
         } catch (PatternSyntaxException e) {
-            throw new BadInputException("--include = '" + regex + "' is no regular expression: " + e.getDescription(), e);
+            throw new BadInputException("--include = '" + regex + "' is no regular expression: " + e.getDescription(),
+                    e);
         }
     }
 
@@ -161,8 +167,10 @@ final class MicroCommand implements Callable<Integer> {
         for (RunResult result : results) {
             Statistics ns = result.getPrimaryResult().getStatistics();
             String size = result.getParams().getParam("size");
-            rows.add(new Row(Micro.of(result.getParams().getBenchmark()), size == null ? null : ByteSize.format(Long.parseLong(size)),
-                    new Quantiles(ns.getPercentile(10), ns.getPercentile(50), ns.getPercentile(90)), bytesPerOp(result)));
+            rows.add(new Row(Micro.of(result.getParams().getBenchmark()),
+                    size == null ? null : ByteSize.format(Long.parseLong(size)),
+                    new Quantiles(ns.getPercentile(10), ns.getPercentile(50), ns.getPercentile(90)),
+                    bytesPerOp(result)));
         }
         rows.sort((a, b) -> a.micro().compareTo(b.micro()));
         return rows;
@@ -207,7 +215,8 @@ final class MicroCommand implements Callable<Integer> {
         for (Row read : rows) {
             for (Row copy : rows) {
                 String size = read.size();
-                if (size != null && size.equals(copy.size()) && read.micro() == Micro.READ && copy.micro() == Micro.COPY) {
+                if (size != null && size.equals(copy.size()) && read.micro() == Micro.READ
+                        && copy.micro() == Micro.COPY) {
                     ratios.put(size, read.ns().median() / copy.ns().median());
                 }
             }

@@ -33,7 +33,8 @@ final class MicroProgress implements OutputFormat {
         int owner = name.lastIndexOf('.', name.lastIndexOf('.') - 1);
         String size = params.getParam("size");
         out.printf("running %s%s, %d threads, %d JVMs of %d + %d iterations of %s%n", name.substring(owner + 1),
-                size == null ? "" : " of " + size, params.getThreads(), params.getForks(), params.getWarmup().getCount(),
+                size == null ? "" : " of " + size, params.getThreads(), params.getForks(),
+                params.getWarmup().getCount(),
                 params.getMeasurement().getCount(), params.getMeasurement().getTime());
         out.flush();
     }

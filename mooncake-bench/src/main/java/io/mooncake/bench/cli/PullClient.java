@@ -48,8 +48,13 @@ final class PullClient implements AutoCloseable {
         this.settings = settings;
         this.server = server;
         memory = arena.allocate(settings.regionBytes(), 4096);
-        node = Node.start(NodeConfig.builder("client").registry(server.registry()).blockSize(1 << 20).poolSize(2 << 20)
-                .threading(settings.threading()).idle(settings.idle()).build());
+        node = Node.start(NodeConfig.builder("client")
+                .registry(server.registry())
+                .blockSize(1 << 20)
+                .poolSize(2 << 20)
+                .threading(settings.threading())
+                .idle(settings.idle())
+                .build());
         region = node.register(Memory.of(memory), Access.LOCAL_ONLY);
     }
 
@@ -162,15 +167,18 @@ final class PullClient implements AutoCloseable {
     }
 
     private static IllegalStateException failed(Transfer transfer) {
-        @Nullable Throwable cause = transfer.cause(0);
-        return new IllegalStateException("a pull ended " + transfer.state() + ", its piece " + transfer.outcome(0), cause);
+        @Nullable
+        Throwable cause = transfer.cause(0);
+        return new IllegalStateException("a pull ended " + transfer.state() + ", its piece " + transfer.outcome(0),
+                cause);
     }
 
     private void verify(long position, long size) {
         for (long at = position; at + Long.BYTES <= position + size; at += Long.BYTES) {
             // The next pass must not find this one's bytes.
             if (memory.get(ValueLayout.JAVA_LONG_UNALIGNED, at) != TransferServer.word(at)) {
-                throw new IllegalStateException("wrong bytes at " + at + " of the region in a pull of " + size + " at " + position);
+                throw new IllegalStateException(
+                        "wrong bytes at " + at + " of the region in a pull of " + size + " at " + position);
             }
             memory.set(ValueLayout.JAVA_LONG_UNALIGNED, at, 0);
         }

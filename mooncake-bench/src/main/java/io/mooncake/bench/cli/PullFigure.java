@@ -27,7 +27,8 @@ record PullFigure(long size, int outstanding, long pulls, double p50Us, double p
 
     /** One line for another process to read, beginning as the reference's lines do. */
     String toLine() {
-        return String.format(Locale.ROOT, "size %d pulls %d p50_us %.2f p99_us %.2f GBps %.3f B/op %.3f", size, pulls, p50Us,
+        return String.format(Locale.ROOT, "size %d pulls %d p50_us %.2f p99_us %.2f GBps %.3f B/op %.3f", size, pulls,
+                p50Us,
                 p99Us, gbPerS, bytesPerOp);
     }
 
@@ -39,8 +40,10 @@ record PullFigure(long size, int outstanding, long pulls, double p50Us, double p
      */
     static @Nullable PullFigure ofLine(String line) {
         Matcher m = LINE.matcher(line);
-        return !m.matches() ? null
-                : new PullFigure(Long.parseLong(m.group(1)), 1, Long.parseLong(m.group(2)), Double.parseDouble(m.group(3)),
+        return !m.matches()
+                ? null
+                : new PullFigure(Long.parseLong(m.group(1)), 1, Long.parseLong(m.group(2)),
+                        Double.parseDouble(m.group(3)),
                         Double.parseDouble(m.group(4)), Double.parseDouble(m.group(5)), 0, 0, 0);
     }
 

@@ -16,9 +16,11 @@ final class PullRun {
      */
     public static void main(String[] args) {
         List<Long> sizes = Arrays.stream(args[0].split(",", -1)).map(Long::valueOf).toList();
-        PullSettings settings = new PullSettings(sizes, List.of(1), Double.parseDouble(args[1]), Long.parseLong(args[2]),
+        PullSettings settings = new PullSettings(sizes, List.of(1), Double.parseDouble(args[1]),
+                Long.parseLong(args[2]),
                 Long.parseLong(args[3]), ThreadingMode.valueOf(args[4]), IdleMode.valueOf(args[5]), false);
-        try (Served server = Served.start(settings.regionBytes(), settings.blockBytes(), settings.threading(), settings.idle());
+        try (Served server = Served.start(settings.regionBytes(), settings.blockBytes(), settings.threading(),
+                settings.idle());
                 PullClient client = new PullClient(settings, server)) {
             client.measureAll(figure -> System.out.println(figure.toLine()));
         }

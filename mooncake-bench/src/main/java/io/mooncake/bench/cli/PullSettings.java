@@ -25,7 +25,8 @@ record PullSettings(List<Long> sizes, List<Integer> outstanding, double seconds,
     }
 
     String threadingText() {
-        return threading == ThreadingMode.INVOKER ? "client invoker, server shared"
+        return threading == ThreadingMode.INVOKER
+                ? "client invoker, server shared"
                 : threading.name().toLowerCase(Locale.ROOT);
     }
 }

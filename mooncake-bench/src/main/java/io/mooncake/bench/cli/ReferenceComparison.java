@@ -82,7 +82,8 @@ final class ReferenceComparison {
      * @return the figures for JSON
      */
     Map<String, Object> run() {
-        out.printf("%d pairs: java %s, then ours, in alternation; %s, idle %s, 1 outstanding%n", pairs, program.getFileName(),
+        out.printf("%d pairs: java %s, then ours, in alternation; %s, idle %s, 1 outstanding%n", pairs,
+                program.getFileName(),
                 settings.threadingText(), settings.idleText());
         long start = System.nanoTime();
         for (int pair = 0; pair < pairs; pair++) {
@@ -97,7 +98,9 @@ final class ReferenceComparison {
 
     private void runPair(boolean referenceFirst) {
         List<PullFigure> theirs = referenceFirst ? runReference() : List.of();
-        List<Long> sizes = referenceFirst ? sizes(theirs) : bySize.isEmpty() ? settings.sizes() : List.copyOf(bySize.keySet());
+        List<Long> sizes = referenceFirst
+                ? sizes(theirs)
+                : bySize.isEmpty() ? settings.sizes() : List.copyOf(bySize.keySet());
         List<PullFigure> ours = runOurs(sizes);
         if (!referenceFirst) {
             theirs = runReference();
@@ -148,7 +151,8 @@ final class ReferenceComparison {
         }
         int code = child.waitFor(RUN);
         if (code != 0 || figures.isEmpty()) {
-            throw new IllegalStateException(child + " ended with code " + code + " and " + figures.size() + " figures; see its error above");
+            throw new IllegalStateException(
+                    child + " ended with code " + code + " and " + figures.size() + " figures; see its error above");
         }
         return figures;
     }
@@ -157,21 +161,24 @@ final class ReferenceComparison {
         StringBuilder text = new StringBuilder();
         bySize.forEach((size, all) -> {
             Pair last = all.getLast();
-            text.append(String.format(Locale.ROOT, " %s %.1f/%.1f us %.2f/%.2f GB/s", ByteSize.format(size), last.ours().p50Us(),
+            text.append(String.format(Locale.ROOT, " %s %.1f/%.1f us %.2f/%.2f GB/s", ByteSize.format(size),
+                    last.ours().p50Us(),
                     last.theirs().p50Us(), last.ours().gbPerS(), last.theirs().gbPerS()));
         });
         return text.toString();
     }
 
     private Map<String, Object> report() {
-        out.printf("%n%8s %-8s %11s %11s %8s %8s %8s %8s %8s  %s%n", "size", "figure", "reference", "ours", "ratio", "p10", "p90",
+        out.printf("%n%8s %-8s %11s %11s %8s %8s %8s %8s %8s  %s%n", "size", "figure", "reference", "ours", "ratio",
+                "p10", "p90",
                 "spread", "limit", "");
         List<Map<String, Object>> rows = new ArrayList<>();
         bySize.forEach((size, all) -> {
             rows.add(row(size, all, "GB/s", PullFigure::gbPerS));
             rows.add(row(size, all, "p50 us", PullFigure::p50Us));
         });
-        out.printf("ratio = median of ours / reference over %d pairs; spread = (p90 - p10) / median of the reference, void above %.0f %%%n",
+        out.printf(
+                "ratio = median of ours / reference over %d pairs; spread = (p90 - p10) / median of the reference, void above %.0f %%%n",
                 pairs, MOST_SPREAD * 100);
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("reference", program.getFileName().toString());
@@ -188,7 +195,8 @@ final class ReferenceComparison {
         Gate gate = Gate.of(size, rate);
         boolean isVoid = theirs.spread() > MOST_SPREAD;
         String verdict = isVoid ? "void" : gate == null ? "" : gate.isMet(ratios.median()) ? "met" : "MISSED";
-        out.printf(Locale.ROOT, "%8s %-8s %11.3f %11.3f %8.3f %8.3f %8.3f %7.1f%% %8s  %s%n", ByteSize.format(size), name,
+        out.printf(Locale.ROOT, "%8s %-8s %11.3f %11.3f %8.3f %8.3f %8.3f %7.1f%% %8s  %s%n", ByteSize.format(size),
+                name,
                 theirs.median(), ours.median(), ratios.median(), ratios.p10(), ratios.p90(), theirs.spread() * 100,
                 gate == null ? "" : gate.text(), verdict);
         out.flush();

@@ -35,7 +35,8 @@ public record Served(Child process, Endpoint endpoint, List<BlockRef> blocks) im
         Child child = Child.start(List.of(), TransferServer.class,
                 List.of(Long.toString(regionBytes), Long.toString(blockBytes), mode.name(), idle.name()));
         List<BlockRef> blocks = new ArrayList<>();
-        @Nullable Endpoint endpoint = null;
+        @Nullable
+        Endpoint endpoint = null;
         for (String line = child.readLine(START); line != null; line = child.readLine(START)) {
             String[] words = line.split(" ", -1);
             switch (words[0]) {

@@ -44,8 +44,13 @@ public final class TransferServer {
         long regionBytes = Long.parseLong(args[0]);
         long blockBytes = Long.parseLong(args[1]);
         long blocks = Math.ceilDiv(regionBytes, blockBytes);
-        NodeConfig config = NodeConfig.builder(NAME).blockSize(blockBytes).poolSize((blocks + 1) * blockBytes).spareSlots(1)
-                .threading(ThreadingMode.valueOf(args[2])).idle(IdleMode.valueOf(args[3])).build();
+        NodeConfig config = NodeConfig.builder(NAME)
+                .blockSize(blockBytes)
+                .poolSize((blocks + 1) * blockBytes)
+                .spareSlots(1)
+                .threading(ThreadingMode.valueOf(args[2]))
+                .idle(IdleMode.valueOf(args[3]))
+                .build();
         PrintStream out = System.out;
         try (Node node = Node.start(config)) {
             for (long start = 0, left = regionBytes; left > 0; start += blockBytes, left -= blockBytes) {

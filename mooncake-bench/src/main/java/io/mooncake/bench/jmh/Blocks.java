@@ -17,7 +17,11 @@ final class Blocks implements AutoCloseable {
     final List<BlockRef> refs;
 
     Blocks(int count, long blockBytes) {
-        node = Node.start(NodeConfig.builder("bench").blockSize(blockBytes).poolSize((count + 1L) * blockBytes).spareSlots(1).build());
+        node = Node.start(NodeConfig.builder("bench")
+                .blockSize(blockBytes)
+                .poolSize((count + 1L) * blockBytes)
+                .spareSlots(1)
+                .build());
         refs = new ArrayList<>(count);
         for (int i = 0; i < count; i++) {
             try (BlockWriter writer = node.store().allocate(BlockId.of("block-" + i), blockBytes)) {

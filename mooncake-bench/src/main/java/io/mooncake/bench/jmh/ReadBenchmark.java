@@ -57,7 +57,8 @@ public class ReadBenchmark {
         }
         source = view.segment();
         region = blocks.node.register(Memory.of(memory), Access.LOCAL_ONLY);
-        transfer = blocks.node.store().prepare(List.of(Piece.of(ref, 0, size, Destination.at(region, 0))), TransferOptions.DEFAULT);
+        transfer = blocks.node.store()
+                .prepare(List.of(Piece.of(ref, 0, size, Destination.at(region, 0))), TransferOptions.DEFAULT);
     }
 
     /** Ends the node. */

@@ -56,8 +56,12 @@ class ServerKilledTest {
     private static void killInMidPull() {
         try (Served server = Served.start(BLOCKS * BLOCK, BLOCK, ThreadingMode.SHARED, IdleMode.PARK);
                 Arena arena = Arena.ofShared();
-                Node node = Node.start(NodeConfig.builder("client").registry(server.registry()).blockSize(BLOCK)
-                        .poolSize((BLOCKS + 1) * BLOCK).spareSlots(1).build())) {
+                Node node = Node.start(NodeConfig.builder("client")
+                        .registry(server.registry())
+                        .blockSize(BLOCK)
+                        .poolSize((BLOCKS + 1) * BLOCK)
+                        .spareSlots(1)
+                        .build())) {
             MemorySegment memory = arena.allocate(BLOCKS * BLOCK, 64);
             try (Region region = node.register(Memory.of(memory), Access.LOCAL_ONLY)) {
                 List<Transfer> reads = new ArrayList<>();

@@ -59,7 +59,8 @@ final class ThreadsAfterMain {
                     Piece piece = Piece.of(ref, 0, Piece.WHOLE, Destination.at(region, 0));
                     last = reader.store().prepare(List.of(piece), TransferOptions.DEFAULT).submit();
                 }
-                System.out.println(last != null && last.isDone() ? "main exits too late" : "main exits during transfers");
+                System.out
+                        .println(last != null && last.isDone() ? "main exits too late" : "main exits during transfers");
                 System.exit(7);
             }
         }
@@ -70,7 +71,12 @@ final class ThreadsAfterMain {
     }
 
     private static List<String> ownThreads() {
-        return Thread.getAllStackTraces().keySet().stream().map(Thread::getName).filter(name -> name.startsWith("mooncake"))
-                .sorted().toList();
+        return Thread.getAllStackTraces()
+                .keySet()
+                .stream()
+                .map(Thread::getName)
+                .filter(name -> name.startsWith("mooncake"))
+                .sorted()
+                .toList();
     }
 }

@@ -49,7 +49,8 @@ class TransferCommandTest {
     @CsvSource({"invoker", "shared", "dedicated"})
     void shouldMeasureEverySizeAndVerifyEveryByte(String threading) throws IOException {
         Path json = folder.resolve("figures.json");
-        int code = run("transfer", "--threading", threading, "--sizes", "8,64KiB,1MiB", "--outstanding", "1,4", "--seconds", "0.05",
+        int code = run("transfer", "--threading", threading, "--sizes", "8,64KiB,1MiB", "--outstanding", "1,4",
+                "--seconds", "0.05",
                 "--region", "4MiB", "--block-size", "1MiB", "--verify", "--json", json.toString());
         assertEquals(0, code, () -> out + "\n" + err);
         assertEquals(6, Files.readString(json).split("\"p50Us\"", -1).length - 1);
@@ -60,7 +61,8 @@ class TransferCommandTest {
     void shouldCompareWithAReferenceInAlternation() throws IOException {
         Path reference = Files.writeString(folder.resolve("Reference.java"), REFERENCE);
         Path json = folder.resolve("ratios.json");
-        int code = run("transfer", "--reference", reference.toString(), "--pairs", "2", "--sizes", "4KiB,64KiB", "--seconds", "0.05",
+        int code = run("transfer", "--reference", reference.toString(), "--pairs", "2", "--sizes", "4KiB,64KiB",
+                "--seconds", "0.05",
                 "--region", "4MiB", "--block-size", "1MiB", "--json", json.toString());
         assertEquals(0, code, () -> out + "\n" + err);
         String text = Files.readString(json);
@@ -69,7 +71,8 @@ class TransferCommandTest {
     }
 
     @ParameterizedTest
-    @CsvSource({"--sizes,7", "--sizes,128MiB", "--sizes,x", "--outstanding,0", "--seconds,-1", "--region,1KiB", "--pairs,0",
+    @CsvSource({"--sizes,7", "--sizes,128MiB", "--sizes,x", "--outstanding,0", "--seconds,-1", "--region,1KiB",
+            "--pairs,0",
             "--reference,/no/such/file", "--threading,many"})
     void shouldRefuseInOneLineWhatCannotBeMeasured(String option, String value) {
         assertEquals(2, run("transfer", option, value));
