@@ -25,7 +25,9 @@ final class HeldMatch implements PrefixMatch {
         int run = 0;
         for (int i = 0; i < refs.length; i++) {
             BlockRef local = node.blocks().find(ids.get(i));
-            refs[i] = local != null ? local : node.scheduler().source(node.registry().locations(ids.get(i)), node.view());
+            refs[i] = local != null
+                    ? local
+                    : node.scheduler().source(node.registry().locations(ids.get(i)), node.view());
             if (refs[i] == null) {
                 pendingUntilNs[i] = node.blocks().pendingUntil(ids.get(i));
             } else if (run == i) {

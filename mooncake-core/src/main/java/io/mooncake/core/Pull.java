@@ -78,11 +78,14 @@ final class Pull implements Transfer.Work, ReadListener {
         if (owner == null || engine == null) {
             part.tried.add(source);
             retryOrEnd(part, Outcome.UNREACHABLE, new MooncakeException(Kind.PEER_UNREACHABLE, "node " + source.node()
-                    + (owner == null ? " is not known, or not in this incarnation" : " is reached by none of this node's engines")));
+                    + (owner == null
+                            ? " is not known, or not in this incarnation"
+                            : " is reached by none of this node's engines")));
             return;
         }
         GuardedRead read = part.read.from(owner, source.region(), source.offset() + part.piece.offset(), length)
-                .guardedBy(source.guardOffset(), source.guard()).by(deadlineNs);
+                .guardedBy(source.guardOffset(), source.guard())
+                .by(deadlineNs);
         if (setDestination(part, read, source, length)) {
             submit(engine, read);
         }
@@ -134,7 +137,8 @@ final class Pull implements Transfer.Work, ReadListener {
 
     private boolean retained(Part part, Region region, GuardedRead read) {
         if (!region.retain()) {
-            end(part, Outcome.REFUSED, new MooncakeException(Kind.CLOSED, region + " is closed; register the memory again"));
+            end(part, Outcome.REFUSED,
+                    new MooncakeException(Kind.CLOSED, region + " is closed; register the memory again"));
             return false;
         }
         if (!read.fitsDestination()) {
@@ -152,9 +156,11 @@ final class Pull implements Transfer.Work, ReadListener {
         if (!engine.submit(read)) {
             // Nothing was started: said as the engine would have said it.
             boolean closing = node.isClosing();
-            read.end(closing ? ReadStatus.CANCELED : ReadStatus.UNREACHABLE, closing ? null
+            read.end(closing ? ReadStatus.CANCELED : ReadStatus.UNREACHABLE, closing
+                    ? null
                     : new MooncakeException(Kind.BACK_PRESSURE,
-                            "the queue of engine " + engine.name() + " is full: submit less at a time, or again later"));
+                            "the queue of engine " + engine.name()
+                                    + " is full: submit less at a time, or again later"));
         }
     }
 

@@ -1,19 +1,13 @@
 package io.mooncake.core.transfer.tcp;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.Counter;
-import io.mooncake.core.base.MooncakeException.Kind;
-import io.mooncake.core.base.PageMap;
 import io.mooncake.core.transfer.Access;
-import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
