@@ -141,7 +141,9 @@ final class MicroCommand implements Callable<Integer> {
                 .warmupTime(TimeValue.milliseconds(ms))
                 .measurementTime(TimeValue.milliseconds(ms))
                 // JMH itself uses memory access that the JDK warns about.
-                .jvmArgsPrepend("--sun-misc-unsafe-memory-access=allow");
+                .jvmArgsPrepend("--sun-misc-unsafe-memory-access=allow",
+                        // Nodes warn of small blocks, which here are meant.
+                        "-Dorg.slf4j.simpleLogger.log.io.mooncake.core.Node=error");
         MicroProgress progress = new MicroProgress(out);
         try {
             return new Runner(options.build(), progress).run();

@@ -4,9 +4,13 @@ import io.mooncake.core.BlockStore;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
+import java.util.List;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Fork;
@@ -17,7 +21,10 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
-/** Finding a block among 1,000,000, in random order. The blocks are small, so that the table is what fills the memory. */
+/**
+ * Finding a block among 1,000,000: in runs, as requests look blocks up that an earlier request wrote one after another; and at random,
+ * where every step to the block misses every cache. The blocks are small, so that the table is what fills the memory.
+ */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -25,13 +32,15 @@ import org.openjdk.jmh.annotations.TearDown;
 @SuppressWarnings("NullAway.Init") // by JMH
 public class LookupBenchmark {
     private static final int BLOCKS = 1_000_000;
+    private static final int RUN = 32;
     private static final int ABSENT = 1 << 16;
     private static final long SEED = 42;
 
     private Blocks blocks;
     private BlockStore store;
     private BlockView view;
-    private BlockId[] present;
+    private BlockId[] inRuns;
+    private BlockId[] atRandom;
     private BlockId[] absent;
     private int next;
 
@@ -42,10 +51,18 @@ public class LookupBenchmark {
     @Setup
     public void start() {
         blocks = new Blocks(BLOCKS, 64);
-        Collections.shuffle(blocks.refs, new Random(SEED));
         store = blocks.node.store();
         view = store.newView();
-        present = blocks.refs.stream().map(BlockRef::id).toArray(BlockId[]::new);
+        Random random = new Random(SEED);
+        BlockId[] written = blocks.refs.stream().map(BlockRef::id).toArray(BlockId[]::new);
+        List<Integer> runs = new ArrayList<>(IntStream.range(0, BLOCKS / RUN).boxed().toList());
+        Collections.shuffle(runs, random);
+        inRuns = new BlockId[BLOCKS];
+        for (int i = 0; i < BLOCKS; i++) {
+            inRuns[i] = written[runs.get(i / RUN) * RUN + i % RUN];
+        }
+        atRandom = written.clone();
+        Collections.shuffle(Arrays.asList(atRandom), random);
         absent = new BlockId[ABSENT];
         for (int i = 0; i < ABSENT; i++) {
             absent[i] = BlockId.of("absent-" + i);
@@ -59,15 +76,29 @@ public class LookupBenchmark {
     }
 
     /**
-     * A block that is there: found, pinned and released.
+     * Blocks that are there, found, pinned and released in the order in which they were written.
      *
-     * @return its address
+     * @return the address of one
      */
     @Benchmark
-    public long hit() {
+    public long run() {
+        return pin(inRuns);
+    }
+
+    /**
+     * Blocks that are there, found, pinned and released in no order.
+     *
+     * @return the address of one
+     */
+    @Benchmark
+    public long random() {
+        return pin(atRandom);
+    }
+
+    private long pin(BlockId[] ids) {
         next = next + 1 == BLOCKS ? 0 : next + 1;
-        if (!store.acquire(present[next], view)) {
-            throw new IllegalStateException("block " + present[next] + " is gone");
+        if (!store.acquire(ids[next], view)) {
+            throw new IllegalStateException("block " + ids[next] + " is gone");
         }
         long address = view.address();
         view.close();
