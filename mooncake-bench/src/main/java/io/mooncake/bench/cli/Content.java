@@ -96,16 +96,16 @@ final class Content {
     private static byte byteAt(long seed, long writing, long offset) {
         long index = offset / Long.BYTES;
         long word = index == 0 ? writing : mix(seed + index * GOLDEN);
-        return (byte) (word >>> Byte.SIZE * (offset % Long.BYTES));
+        return (byte) (word >>> (Byte.SIZE * (offset % Long.BYTES)));
     }
 
     private static long mix(long x) {
-        return x ^ x >>> 29;
+        return x ^ (x >>> 29);
     }
 
     private static long seed(long hashId, long writing) {
-        long x = (hashId ^ Long.rotateLeft(writing, 32) * GOLDEN) * 0xbf58476d1ce4e5b9L;
-        x = (x ^ x >>> 31) * 0x94d049bb133111ebL;
-        return x ^ x >>> 29;
+        long x = (hashId ^ (Long.rotateLeft(writing, 32) * GOLDEN)) * 0xbf58476d1ce4e5b9L;
+        x = (x ^ (x >>> 31)) * 0x94d049bb133111ebL;
+        return x ^ (x >>> 29);
     }
 }

@@ -87,7 +87,7 @@ record FreeMemory(long bytes, String source) {
             return otherwise;
         }
         for (String line : Files.readAllLines(file)) {
-            String[] words = line.strip().split("\\s+");
+            String[] words = line.strip().split("\\s+", 3);
             if (words.length >= 2 && words[0].equals(name) && words[1].matches("\\d{1,18}")) {
                 return Long.parseLong(words[1]);
             }

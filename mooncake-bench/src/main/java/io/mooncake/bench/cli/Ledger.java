@@ -68,7 +68,7 @@ final class Ledger {
     }
 
     private void put(int node, BlockId id, Entry entry) {
-        entries.computeIfAbsent(id, unused -> new @Nullable Entry[nodes])[node] = entry;
+        entries.computeIfAbsent(id, _ -> new @Nullable Entry[nodes])[node] = entry;
     }
 
     private @Nullable Entry find(BlockId id, Version version) {

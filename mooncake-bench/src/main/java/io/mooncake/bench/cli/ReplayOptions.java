@@ -86,7 +86,7 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
             throw new BadInputException(nodes + " nodes x (" + capacity + " cached + " + spareSlots() + " spare + 1 copy buffer) x ("
                     + ByteSize.format(blockSize) + " + " + BOOKKEEPING + "B bookkeeping) = "
                     + ByteSize.rounded(needed.doubleValue()) + ", more than " + MEMORY_SHARE + " % of the "
-                    + ByteSize.rounded(free.bytes()) + " free (" + free.source() + ") = " + ByteSize.rounded(allowed)
+                    + ByteSize.rounded((double) free.bytes()) + " free (" + free.source() + ") = " + ByteSize.rounded((double) allowed)
                     + ": lower --capacity, --block-size or --nodes");
         }
     }

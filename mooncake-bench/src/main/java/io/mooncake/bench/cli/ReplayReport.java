@@ -14,9 +14,6 @@ import java.util.Map;
 
 /** What a replay has to show for itself, as a table for people and as JSON. */
 final class ReplayReport {
-    private static final String ROW = "  %-12s %,12d %12s %10s %10s %10s %10s%n";
-    private static final String HEAD = "  %-12s %12s %12s %10s %10s %10s %10s%n";
-
     private final Cluster cluster;
     private final ReplayOptions options;
     private final ReplayStats stats;
@@ -49,7 +46,7 @@ final class ReplayReport {
         out.printf(Locale.ROOT, "%d nodes, %s blocks, %,d a node, %s; %.1f s, %,.0f requests/s, %.2f GB/s read and written%n%n",
                 options.nodes(), ByteSize.format(options.blockSize()), options.capacity(), options.policy(), seconds,
                 stats.requests().count() / seconds, stats.requests().bytes() / 1e9 / seconds);
-        out.printf(Locale.ROOT, HEAD, "", "count", "bytes", "GB/s", "p50", "p99", "p999");
+        out.printf(Locale.ROOT, "  %-12s %12s %12s %10s %10s %10s %10s%n", "", "count", "bytes", "GB/s", "p50", "p99", "p999");
         for (AccessPath path : AccessPath.values()) {
             row(out, path.label(), stats.path(path), path != AccessPath.LOCAL_VIEW);
         }
@@ -63,7 +60,7 @@ final class ReplayReport {
 
     private static void row(PrintWriter out, String label, Measure measure, boolean moves) {
         boolean any = measure.count() > 0;
-        out.printf(Locale.ROOT, ROW, label, measure.count(), ByteSize.rounded(measure.bytes()),
+        out.printf(Locale.ROOT, "  %-12s %,12d %12s %10s %10s %10s %10s%n", label, measure.count(), ByteSize.rounded((double) measure.bytes()),
                 moves && any ? String.format(Locale.ROOT, "%.2f", measure.gigabytesPerSecond()) : "-",
                 any ? time(measure.percentileNs(50)) : "-", any ? time(measure.percentileNs(99)) : "-",
                 any ? time(measure.percentileNs(99.9)) : "-");
@@ -77,7 +74,7 @@ final class ReplayReport {
             Pass pass = passes.get(i);
             MemoryUse memory = pass.memory();
             out.printf(Locale.ROOT, "  %-12s %12.4f %12.1f %12s %12s %14s%n", "pass " + (i + 1), pass.hitRatio(), pass.ns() / 1e9,
-                    ByteSize.rounded(memory.heap()), ByteSize.rounded(memory.direct()), ByteSize.rounded(memory.resident()));
+                    ByteSize.rounded((double) memory.heap()), ByteSize.rounded((double) memory.direct()), ByteSize.rounded((double) memory.resident()));
         }
         if (passes.size() > 1) {
             MemoryUse first = passes.getFirst().memory();
@@ -88,7 +85,7 @@ final class ReplayReport {
     }
 
     private static String growth(long before, long after) {
-        return (after < before ? "" : "+") + ByteSize.rounded(after - before);
+        return (after < before ? "" : "+") + ByteSize.rounded((double) (after - before));
     }
 
     private static String time(long ns) {

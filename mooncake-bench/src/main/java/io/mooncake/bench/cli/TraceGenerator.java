@@ -110,9 +110,8 @@ final class TraceGenerator {
     }
 
     private void begin(Session session) {
-        // The minimum of two draws makes the first prompts the popular ones.
-        int prompt = Math.min(random.nextInt(SYSTEM_PROMPTS), random.nextInt(SYSTEM_PROMPTS));
-        session.full = systemPrompts.get(prompt);
+        // Drawn below a draw: the first prompts are the popular ones.
+        session.full = systemPrompts.get(random.nextInt(1 + random.nextInt(SYSTEM_PROMPTS)));
         session.tokens = (long) session.full.length * Trace.BLOCK_TOKENS + 1 + (long) exponential(FIRST_TOKENS);
     }
 
