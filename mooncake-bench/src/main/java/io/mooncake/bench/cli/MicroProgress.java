@@ -10,24 +10,24 @@ import org.openjdk.jmh.results.IterationResult;
 import org.openjdk.jmh.results.RunResult;
 import org.openjdk.jmh.runner.format.OutputFormat;
 
-/** A line a benchmark instead of JMH's pages; what its JVM says is kept for the case that it fails. Called by one thread at a time. */
+/** A line a benchmark instead of JMH's pages; what its JVM says is kept for the case that it fails. Any thread. */
 final class MicroProgress implements OutputFormat {
     private static final int MOST_SAID = 1 << 16;
 
     private final PrintWriter out;
-    private final StringBuffer said = new StringBuffer();
+    private final StringBuilder said = new StringBuilder();
 
     MicroProgress(PrintWriter out) {
         this.out = out;
     }
 
     /** What the JVM of the last benchmark printed. */
-    String said() {
+    synchronized String said() {
         return said.toString();
     }
 
     @Override
-    public void startBenchmark(BenchmarkParams params) {
+    public synchronized void startBenchmark(BenchmarkParams params) {
         said.setLength(0);
         String name = params.getBenchmark();
         int owner = name.lastIndexOf('.', name.lastIndexOf('.') - 1);
@@ -40,14 +40,14 @@ final class MicroProgress implements OutputFormat {
     }
 
     @Override
-    public void write(int b) {
+    public synchronized void write(int b) {
         if (said.length() < MOST_SAID) {
             said.append((char) b);
         }
     }
 
     @Override
-    public void write(byte[] b) {
+    public synchronized void write(byte[] b) {
         if (said.length() < MOST_SAID) {
             said.append(new String(b, StandardCharsets.UTF_8));
         }

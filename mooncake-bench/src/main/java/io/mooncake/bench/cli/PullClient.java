@@ -100,7 +100,7 @@ final class PullClient implements AutoCloseable {
     private Walk walk(long size, int outstanding) {
         List<Transfer> transfers = new ArrayList<>();
         List<Long> positions = new ArrayList<>();
-        TransferOptions options = TransferOptions.DEFAULT.withTimeout(Duration.ofSeconds(60));
+        TransferOptions options = TransferOptions.DEFAULT.withTimeout(Duration.ofMinutes(1));
         long start = 0;
         for (BlockRef block : server.blocks()) {
             for (long at = 0; at + size <= block.length() && transfers.size() < WALK; at += size) {

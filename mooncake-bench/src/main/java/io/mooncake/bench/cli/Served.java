@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param blocks its blocks, in the order of the region
  */
 public record Served(Child process, Endpoint endpoint, List<BlockRef> blocks) implements AutoCloseable {
-    private static final Duration START = Duration.ofSeconds(120);
+    private static final Duration START = Duration.ofMinutes(2);
 
     /**
      * Starts a serving process and waits until it serves.

@@ -34,7 +34,6 @@ public class ReadBenchmark {
     private long size;
 
     private Blocks blocks;
-    private Arena arena;
     private MemorySegment memory;
     private MemorySegment source;
     private BlockView view;
@@ -48,8 +47,7 @@ public class ReadBenchmark {
     @Setup
     public void start() {
         blocks = new Blocks(1, size);
-        arena = Arena.ofShared();
-        memory = arena.allocate(size, 64);
+        memory = Arena.ofAuto().allocate(size, 64);
         BlockRef ref = blocks.refs.get(0);
         view = blocks.node.store().newView();
         if (!blocks.node.store().acquire(ref, view)) {
@@ -67,7 +65,6 @@ public class ReadBenchmark {
         view.close();
         region.close();
         blocks.close();
-        arena.close();
     }
 
     /**

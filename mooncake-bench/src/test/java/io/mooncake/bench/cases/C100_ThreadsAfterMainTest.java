@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * forgets to close ends all the same; a node's threads have ended when close() returns.
  */
 class C100_ThreadsAfterMainTest {
-    private static final Duration START = Duration.ofSeconds(60);
+    private static final Duration START = Duration.ofMinutes(1);
 
     @ParameterizedTest
     @EnumSource
