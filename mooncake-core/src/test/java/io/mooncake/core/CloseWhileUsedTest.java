@@ -116,30 +116,26 @@ class CloseWhileUsedTest {
                 .build());
     }
 
-    /** Works until it is told CLOSED. */
-    private static void use(Node node, Region region, int user, AtomicInteger worked,
-            AtomicReference<@Nullable Throwable> fault) {
+    /** Works until it is told CLOSED, which may be at once. */
+    private static void use(Node node, Region region, int user, AtomicInteger worked, AtomicReference<@Nullable Throwable> fault) {
         BlockStore store = node.store();
         try (BlockView view = store.newView()) {
-            Transfer pull = store.prepare(
-                    List.of(Piece.of(BlockId.of("far"), 0, Piece.WHOLE, Destination.at(region, user * BLOCK))),
+            Transfer pull = store.prepare(List.of(Piece.of(BlockId.of("far"), 0, Piece.WHOLE, Destination.at(region, user * BLOCK))),
                     TransferOptions.DEFAULT);
             for (int i = 0;; i++) {
-                BlockId id = BlockId.of("block-" + (user + i) % (2 * BLOCKS));
                 try {
-                    step(store, view, pull, id, (user + i) % 4);
+                    step(store, view, pull, BlockId.of("block-" + (user + i) % (2 * BLOCKS)), (user + i) % 4);
                     worked.incrementAndGet();
                 } catch (MooncakeException e) {
-                    if (e.kind() == Kind.CLOSED) {
-                        return;
-                    }
                     if (!BUSY.contains(e.kind())) {
                         throw e;
                     }
                 }
             }
         } catch (Throwable e) {
-            fault.compareAndSet(null, e);
+            if (!(e instanceof MooncakeException mooncake && mooncake.kind() == Kind.CLOSED)) {
+                fault.compareAndSet(null, e);
+            }
         }
     }
 
