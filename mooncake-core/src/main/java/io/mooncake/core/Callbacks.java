@@ -96,8 +96,9 @@ final class Callbacks implements AutoCloseable, Runnable {
             Transfer transfer = due;
             due = transfer.nextDispatched;
             transfer.nextDispatched = null;
-            hand(transfer::runCallbacks);
-            ran++;
+            for (int left = transfer.takeCallbacksDue(); left > 0; left--, ran++) {
+                hand(transfer::runCallback);
+            }
         }
         for (Runnable callback; (callback = queue.poll()) != null; ran++) {
             queued.decrementAndGet();

@@ -34,7 +34,8 @@ public final class BlockManager implements GuardSource {
     private static final long HANDLE_GENERATION = (1L << (63 - HANDLE_SLOT_BITS)) - 1;
 
     private final ManagerConfig config;
-    private final SlotTable table;
+    /** Not private: tests look at control words. */
+    final SlotTable table;
     private final Holds holds;
     private final Caretaker caretaker;
     private final ConcurrentHashMap<BlockId, SlotWriter> writers = new ConcurrentHashMap<>();

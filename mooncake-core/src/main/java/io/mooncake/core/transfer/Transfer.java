@@ -102,7 +102,7 @@ public final class Transfer {
         boolean pump(BooleanSupplier done, long deadlineNs);
 
         /**
-         * Has {@link Transfer#runCallbacks} called by a node thread; cannot be refused.
+         * Has {@link Transfer#runCallback} called by a node thread; cannot be refused.
          *
          * @param transfer whose
          */
@@ -482,12 +482,20 @@ public final class Transfer {
         }
     }
 
-    /** For the node, which has unlinked it: runs the callback once for each submission done, and completes the future. */
-    public void runCallbacks() {
-        int due = (int) DUE.getAndSet(this, 0);
+    /**
+     * For the node, which has unlinked it: how many submissions are done whose callback did not run.
+     *
+     * @return how often {@link #runCallback} is to be called now
+     */
+    public int takeCallbacksDue() {
+        return (int) DUE.getAndSet(this, 0);
+    }
+
+    /** For the node: runs the callback of one submission that is done, and completes the future there is. */
+    public void runCallback() {
         CompletableFuture<Transfer> completing = takeFuture();
         try {
-            for (int i = 0; callback != null && i < due; i++) {
+            if (callback != null) {
                 callback.accept(this);
             }
         } finally {
