@@ -117,10 +117,12 @@ class CloseWhileUsedTest {
     }
 
     /** Works until it is told CLOSED, which may be at once. */
-    private static void use(Node node, Region region, int user, AtomicInteger worked, AtomicReference<@Nullable Throwable> fault) {
+    private static void use(Node node, Region region, int user, AtomicInteger worked,
+            AtomicReference<@Nullable Throwable> fault) {
         BlockStore store = node.store();
         try (BlockView view = store.newView()) {
-            Transfer pull = store.prepare(List.of(Piece.of(BlockId.of("far"), 0, Piece.WHOLE, Destination.at(region, user * BLOCK))),
+            Transfer pull = store.prepare(
+                    List.of(Piece.of(BlockId.of("far"), 0, Piece.WHOLE, Destination.at(region, user * BLOCK))),
                     TransferOptions.DEFAULT);
             for (int i = 0;; i++) {
                 try {

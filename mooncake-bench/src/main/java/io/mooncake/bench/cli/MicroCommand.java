@@ -45,11 +45,13 @@ final class MicroCommand implements Callable<Integer> {
         //
         ONE_BLOCK("PinBenchmark.oneBlock", "acquire + release, 2 threads, one block", 200),
         //
-        RUN("LookupBenchmark.run", "acquire + release in 1,000,000 blocks, in runs", 200),
-        //
-        RANDOM("LookupBenchmark.random", "acquire + release in 1,000,000 blocks, at random", NO_LIMIT),
+        FOUND("LookupBenchmark.found", "lookup in 1,000,000 blocks, there", 200),
         //
         MISS("LookupBenchmark.miss", "lookup in 1,000,000 blocks, not there", 200),
+        //
+        RUN("LookupBenchmark.run", "acquire + release in 1,000,000 blocks, in runs", NO_LIMIT),
+        //
+        RANDOM("LookupBenchmark.random", "acquire + release in 1,000,000 blocks, at random", NO_LIMIT),
         //
         SLOT("PoolBenchmark.reserveRelease", "reserve + release of a pool slot", NO_LIMIT),
         //

@@ -22,8 +22,9 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 
 /**
- * Finding a block among 1,000,000: in runs, as requests look blocks up that an earlier request wrote one after another; and at random,
- * where every step to the block misses every cache. The blocks are small, so that the table is what fills the memory.
+ * Finding a block among 1,000,000, at random, where every step to the block misses the caches; pinning it too, at random and in runs, as
+ * a request does with blocks that an earlier one wrote one after another. A pin is a CAS, behind which the processor cannot start
+ * the next look-up. The blocks are small, so that the tables are what fills the memory.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -103,6 +104,17 @@ public class LookupBenchmark {
         long address = view.address();
         view.close();
         return address;
+    }
+
+    /**
+     * Where a block is, looked up and not pinned, in no order.
+     *
+     * @return who holds it
+     */
+    @Benchmark
+    public List<BlockRef> found() {
+        next = next + 1 == BLOCKS ? 0 : next + 1;
+        return store.locations(atRandom[next]);
     }
 
     /**
