@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.openjdk.jmh.profile.GCProfiler;
 import org.openjdk.jmh.results.Result;
 import org.openjdk.jmh.results.RunResult;
+import org.openjdk.jmh.runner.NoBenchmarksException;
 import org.openjdk.jmh.runner.Runner;
 import org.openjdk.jmh.runner.RunnerException;
 import org.openjdk.jmh.runner.options.OptionsBuilder;
@@ -157,6 +158,8 @@ final class MicroCommand implements Callable<Integer> {
         MicroProgress progress = new MicroProgress(out);
         try {
             return new Runner(options.build(), progress).run();
+        } catch (NoBenchmarksException e) {
+            throw new BadInputException("--include = '" + include + "' matches no benchmark; leave it out to run all", e);
         } catch (RunnerException e) {
             throw new IllegalStateException("a benchmark failed; its JVM said:\n" + progress.said(), e);
         }
@@ -171,10 +174,7 @@ final class MicroCommand implements Callable<Integer> {
         }
     }
 
-    private List<Row> rows(Collection<RunResult> results) {
-        if (results.isEmpty()) {
-            throw new BadInputException("--include = '" + include + "' matches no benchmark; leave it out to run all");
-        }
+    private static List<Row> rows(Collection<RunResult> results) {
         List<Row> rows = new ArrayList<>();
         for (RunResult result : results) {
             Statistics ns = result.getPrimaryResult().getStatistics();
