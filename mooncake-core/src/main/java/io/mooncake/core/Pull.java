@@ -61,7 +61,15 @@ final class Pull implements Transfer.Work, ReadListener {
 
     /** Gives the part to an engine, or to the conductor, or ends it. */
     void attempt(Part part) {
-        BlockRef source = locate(part);
+        BlockRef source;
+        Peer owner;
+        try {
+            source = locate(part);
+            owner = source == null ? null : node.registry().peer(source.node());
+        } catch (RuntimeException e) {
+            refuse(part, e);
+            return;
+        }
         part.source = source;
         if (source == null) {
             end(part, part.failure, part.cause);
@@ -73,7 +81,6 @@ final class Pull implements Transfer.Work, ReadListener {
                     + part.piece.offset() + " + " + length + " > valid length " + source.length()));
             return;
         }
-        Peer owner = node.registry().peer(source.node());
         TransferEngine engine = owner == null ? null : node.engineTo(owner);
         if (owner == null || engine == null) {
             part.tried.add(source);
@@ -122,7 +129,13 @@ final class Pull implements Transfer.Work, ReadListener {
                     end(part, Outcome.OK, null);
                     yield false;
                 }
-                ReplicaWriter replica = node.blocks().allocateReplica(source.id(), source.version(), length);
+                ReplicaWriter replica;
+                try {
+                    replica = node.blocks().allocateReplica(source.id(), source.version(), length);
+                } catch (RuntimeException e) {
+                    refuse(part, e);
+                    yield false;
+                }
                 if (replica == null) {
                     part.step = Part.Step.AWAIT_SLOT;
                     node.conductor().take(part);
@@ -190,8 +203,13 @@ final class Pull implements Transfer.Work, ReadListener {
         ReplicaWriter replica = part.replica;
         part.replica = null;
         if (part.status == ReadStatus.OK) {
-            // Only replicas come here so.
-            Objects.requireNonNull(replica).commit();
+            try {
+                // Only replicas come here so.
+                Objects.requireNonNull(replica).commit();
+            } catch (RuntimeException e) {
+                refuse(part, e);
+                return;
+            }
             end(part, Outcome.OK, null);
             return;
         }
@@ -242,6 +260,18 @@ final class Pull implements Transfer.Work, ReadListener {
 
     private boolean isLate() {
         return node.nowNs() - deadlineNs >= 0;
+    }
+
+    /** Ends a part that this node's own store, its registry or its scheduler threw at: a transfer ends, whatever they do. */
+    private void refuse(Part part, RuntimeException why) {
+        if (node.isClosing()) {
+            end(part, Outcome.CANCELED, null);
+        } else {
+            end(part, Outcome.REFUSED, why instanceof MooncakeException known
+                    ? known
+                    : new MooncakeException(Kind.ILLEGAL_STATE,
+                            "block " + part.piece.id() + ": the registry or the scheduler threw " + why, why));
+        }
     }
 
     private void end(Part part, Outcome outcome, @Nullable MooncakeException cause) {

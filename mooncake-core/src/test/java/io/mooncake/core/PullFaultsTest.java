@@ -1,0 +1,72 @@
+package io.mooncake.core;
+
+import static io.mooncake.core.TestNodes.BLOCK;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.schedule.Scheduler;
+import io.mooncake.core.transfer.Outcome;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Transfer;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Whatever goes wrong on the way of a piece ends that piece, and only that. */
+class PullFaultsTest {
+    private static final BlockId ID = BlockId.of("k");
+    private static final BlockId OTHER = BlockId.of("other");
+
+    @Test
+    void aReplicaOfABlockLongerThanTheSlotsHereIsRefused() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b", builder -> builder.blockSize(BLOCK / 2));
+            TestNodes.write(a, ID, BLOCK, 1);
+            TestNodes.write(a, OTHER, BLOCK / 2, 1);
+            Transfer transfer = b.store()
+                    .prepare(List.of(Piece.replica(ID), Piece.replica(OTHER)), TransferOptions.DEFAULT)
+                    .submit();
+            assertEquals(Transfer.State.FAILED, transfer.join());
+            assertEquals(Outcome.REFUSED, transfer.outcome(0));
+            assertEquals(Kind.OUT_OF_BOUNDS, Objects.requireNonNull(transfer.cause(0)).kind());
+            assertEquals(Outcome.OK, transfer.outcome(1));
+        }
+    }
+
+    @Test
+    void aSchedulerThatThrowsEndsThePiece() {
+        AtomicInteger asked = new AtomicInteger();
+        Scheduler scheduler = (holders, view) -> {
+            asked.incrementAndGet();
+            throw new UnsupportedOperationException("broken");
+        };
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b", builder -> builder.scheduler(scheduler));
+            BlockRef ref = TestNodes.write(a, ID, BLOCK, 1);
+            a.store().evict(List.of(ID));
+            TestNodes.announced(a);
+            Region region = nodes.region(b, 2 * BLOCK);
+            // The first piece asks in submit, the second one in the conductor, after its reference was stale.
+            Transfer transfer = b.store()
+                    .prepare(List.of(Piece.of(OTHER, 0, Piece.WHOLE, Destination.at(region, 0)),
+                            Piece.of(ref, 0, Piece.WHOLE, Destination.at(region, BLOCK))), TransferOptions.DEFAULT)
+                    .submit();
+            assertEquals(Transfer.State.FAILED, transfer.join());
+            for (int i = 0; i < 2; i++) {
+                assertEquals(Outcome.REFUSED, transfer.outcome(i));
+                assertInstanceOf(UnsupportedOperationException.class,
+                        Objects.requireNonNull(transfer.cause(i)).getCause());
+            }
+            assertEquals(2, asked.get());
+            assertEquals(0, region.uses());
+            assertTrue(transfer.isReleased());
+        }
+    }
+}
