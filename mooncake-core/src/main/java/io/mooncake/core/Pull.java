@@ -124,28 +124,46 @@ final class Pull implements Transfer.Work, ReadListener {
         return switch (part.piece.destination()) {
             case Destination.At at -> retained(part, at.region(), read.into(at.region(), at.offset()));
             case Destination.Pages pages -> retained(part, pages.region(), read.into(pages.region(), pages.pages()));
-            case Destination.Replica _ -> {
-                if (source.node().equals(node.id())) {
-                    end(part, Outcome.OK, null);
-                    yield false;
-                }
-                ReplicaWriter replica;
-                try {
-                    replica = node.blocks().allocateReplica(source.id(), source.version(), length);
-                } catch (RuntimeException e) {
-                    refuse(part, e);
-                    yield false;
-                }
-                if (replica == null) {
-                    part.step = Part.Step.AWAIT_SLOT;
-                    node.conductor().take(part);
-                    yield false;
-                }
-                part.replica = replica;
-                read.into(replica.region(), replica.offset());
-                yield true;
-            }
+            case Destination.Replica _ -> source.node().equals(node.id())
+                    ? endIfHere(part, source)
+                    : allocated(part, read, source, length);
         };
+    }
+
+    private boolean endIfHere(Part part, BlockRef source) {
+        BlockRef here;
+        try {
+            here = node.blocks().find(source.id());
+        } catch (RuntimeException e) {
+            refuse(part, e);
+            return false;
+        }
+        // A reference that the caller brought, or a registry that is behind, may name what was evicted.
+        if (here != null && here.version().equals(source.version())) {
+            end(part, Outcome.OK, null);
+        } else {
+            part.tried.add(source);
+            retryOrEnd(part, Outcome.STALE, null);
+        }
+        return false;
+    }
+
+    private boolean allocated(Part part, GuardedRead read, BlockRef source, long length) {
+        ReplicaWriter replica;
+        try {
+            replica = node.blocks().allocateReplica(source.id(), source.version(), length);
+        } catch (RuntimeException e) {
+            refuse(part, e);
+            return false;
+        }
+        if (replica == null) {
+            part.step = Part.Step.AWAIT_SLOT;
+            node.conductor().take(part);
+            return false;
+        }
+        part.replica = replica;
+        read.into(replica.region(), replica.offset());
+        return true;
     }
 
     private boolean retained(Part part, Region region, GuardedRead read) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.BlockView;
 import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
@@ -67,6 +68,35 @@ class PullFaultsTest {
             assertEquals(2, asked.get());
             assertEquals(0, region.uses());
             assertTrue(transfer.isReleased());
+        }
+    }
+
+    @Test
+    void aReplicaByAReferenceOfThisNodeIsThereOrNotOk() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b");
+            BlockRef ref = TestNodes.write(a, ID, BLOCK, 1);
+            Transfer transfer = a.store()
+                    .prepare(List.of(new Piece(ID, ref, 0, Piece.WHOLE, Destination.replica(), 0)),
+                            TransferOptions.DEFAULT);
+            assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
+            a.store().evict(List.of(ID));
+            TestNodes.announced(a);
+            transfer.submit().join();
+            assertEquals(Outcome.STALE, transfer.outcome(0));
+            // With another holder of the version it comes from there.
+            BlockRef again = TestNodes.write(a, ID, BLOCK, 2);
+            assertEquals(Outcome.OK, b.store().read(Piece.replica(ID)));
+            TestNodes.announced(b);
+            a.store().evict(List.of(ID));
+            TestNodes.announced(a);
+            Piece back = new Piece(ID, again, 0, Piece.WHOLE, Destination.replica(), 0);
+            assertEquals(Outcome.OK, a.store().read(back));
+            try (BlockView view = a.store().newView()) {
+                assertTrue(a.store().acquire(ID, view));
+                assertEquals(again.version(), view.ref().version());
+            }
         }
     }
 }
