@@ -85,8 +85,11 @@ final class AgentGroup implements AutoCloseable {
     /** INVOKER: one duty cycle of every agent, in the owning thread. */
     int doWork() {
         if (!invoked || Thread.currentThread() != owner) {
-            throw new MooncakeException(Kind.ILLEGAL_STATE, "node " + node + (invoked ? " is INVOKER and owned by thread "
-                    + owner + ": only that one may run it or wait for it" : " has threads of its own: doWork is for INVOKER"));
+            throw new MooncakeException(Kind.ILLEGAL_STATE,
+                    "node " + node + (invoked
+                            ? " is INVOKER and owned by thread "
+                                    + owner + ": only that one may run it or wait for it"
+                            : " has threads of its own: doWork is for INVOKER"));
         }
         int work = 0;
         for (int i = 0; !closed && i < agents.size(); i++) {

@@ -21,31 +21,31 @@ final class HeldMatch implements PrefixMatch {
         refs = new @Nullable BlockRef[ids.size()];
         pendingUntilNs = new long[ids.size()];
         List<BlockRef> here = new ArrayList<>();
+        int[] hereAt = new int[ids.size()];
         int run = 0;
         for (int i = 0; i < refs.length; i++) {
             BlockRef local = node.blocks().find(ids.get(i));
-            refs[i] = local != null ? local : node.scheduler().source(node.registry().locations(ids.get(i)), node.view());
+            refs[i] = local != null
+                    ? local
+                    : node.scheduler().source(node.registry().locations(ids.get(i)), node.view());
             if (refs[i] == null) {
                 pendingUntilNs[i] = node.blocks().pendingUntil(ids.get(i));
             } else if (run == i) {
                 run++;
                 if (local != null) {
+                    hereAt[here.size()] = i;
                     here.add(local);
                 }
             }
         }
         hold = here.isEmpty() ? null : node.blocks().hold(here, ttlNs);
-        hits = hold == null || hold.refs().size() == here.size() ? run : indexOf(here.get(hold.refs().size()));
-    }
-
-    /** A block was evicted between being found and being held: it only shortens the hit. */
-    private int indexOf(BlockRef lost) {
-        int index = 0;
-        while (refs[index] != lost) {
-            index++;
+        if (hold == null || hold.refs().size() == here.size()) {
+            hits = run;
+        } else {
+            // A block was evicted between being found and being held: it only shortens the hit.
+            hits = hereAt[hold.refs().size()];
+            refs[hits] = null;
         }
-        refs[index] = null;
-        return index;
     }
 
     @Override

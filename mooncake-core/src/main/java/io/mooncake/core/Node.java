@@ -240,16 +240,18 @@ public final class Node implements AutoCloseable {
 
         void open() {
             NodeConfig.Environment environment = config.environment();
-            pool = new DramPool("dram", List.of(new SizeClass(config.blockSize(), config.slots())), environment.memory());
+            pool = new DramPool("dram", List.of(new SizeClass(config.blockSize(), config.slots())),
+                    environment.memory());
             Region region = regions.register(pool.memory(), Access.GUARDED);
             blocks = new BlockManager(new ManagerConfig(id, List.of(new PoolBinding(pool, region)), counters,
                     environment.nanoClock(), waits, environment.registry()::highestCounter,
                     config.allocateTimeout().toNanos(), config.cachedBlocks(),
                     EvictionPolicy.named(config.evictionPolicy())), conductor);
-            EngineContext context = new EngineContext(id, config.cluster(), regions, blocks, counters, environment.nanoClock(),
+            EngineContext context = new EngineContext(id, config.cluster(), regions, blocks, counters,
+                    environment.nanoClock(),
                     this::onMessage);
-            tcp = new TcpTransferEngine(TcpConfig.defaults().withAddresses(config.bind(), config.advertise()),
-                    context);
+            tcp = new TcpTransferEngine(context,
+                    TcpConfig.defaults().withAddresses(config.bind(), config.advertise()));
             boolean shared = config.threading() != ThreadingMode.DEDICATED;
             Poller parking = tcp.poller();
             engines = List.of(new LocalTransferEngine(context, shared ? parking::wakeup : null), tcp);
@@ -262,7 +264,8 @@ public final class Node implements AutoCloseable {
             AgentIdle tcpIdle = new AgentIdle(config.idle(), tcpPoller);
             AgentIdle conductorIdle = shared ? tcpIdle : new AgentIdle(config.idle(), null);
             wakeConductor = conductorIdle::wakeup;
-            List<AgentIdle> threadIdles = shared ? List.of(tcpIdle)
+            List<AgentIdle> threadIdles = shared
+                    ? List.of(tcpIdle)
                     : List.of(tcpIdle, new AgentIdle(config.idle(), localPoller), conductorIdle);
             Map<String, Endpoint> endpoints = tcp().advertised().map(at -> Map.of(tcp().name(), at)).orElse(Map.of());
             registry().join(new Peer(id, endpoints));
@@ -288,7 +291,8 @@ public final class Node implements AutoCloseable {
         private void onMessage(NodeId from, byte[] message) {
             MessageHandler handler = config.environment().messages();
             if (!callbacks.offer(() -> handler.onMessage(from, message))) {
-                LOG.warn("node {}: dropped a message of {} bytes from {}: the message handler is too slow", id, message.length,
+                LOG.warn("node {}: dropped a message of {} bytes from {}: the message handler is too slow", id,
+                        message.length,
                         from);
             }
         }

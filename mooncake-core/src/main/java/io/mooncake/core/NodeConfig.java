@@ -42,7 +42,8 @@ import org.jspecify.annotations.Nullable;
  * @param idle what they do when there is nothing to do
  * @param environment clocks, threads and the other nodes
  */
-public record NodeConfig(String name, String cluster, long poolSize, long blockSize, int spareSlots, String evictionPolicy,
+public record NodeConfig(String name, String cluster, long poolSize, long blockSize, int spareSlots,
+        String evictionPolicy,
         Endpoint bind, @Nullable Endpoint advertise, Duration transferTimeout, Duration allocateTimeout,
         Duration writerTtl, Duration closeTimeout, ThreadingMode threading, IdleMode idle, Environment environment) {
 
@@ -60,7 +61,8 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
      * @param threads makes the agents' threads
      */
     public record Environment(Registry registry, Scheduler scheduler, MemorySource memory, MessageHandler messages,
-            @Nullable Executor callbackExecutor, LongSupplier nanoClock, InstantSource wallClock, RandomGenerator random,
+            @Nullable Executor callbackExecutor, LongSupplier nanoClock, InstantSource wallClock,
+            RandomGenerator random,
             ThreadFactory threads) {}
 
     private static final long SMALL_BLOCK = 1 << 20;
@@ -88,10 +90,14 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
      *
      * @return the arithmetic, or null
      */
-    @Nullable String smallBlockWarning() {
-        return blockSize >= SMALL_BLOCK ? null : "blocks of " + ByteSize.format(blockSize) + ": " + slots()
-                + " slots need about " + ByteSize.rounded(slots() * 400.0) + " of bookkeeping here and a registry entry each;"
-                + " 1 MiB and more is meant";
+    @Nullable
+    String smallBlockWarning() {
+        return blockSize >= SMALL_BLOCK
+                ? null
+                : "blocks of " + ByteSize.format(blockSize) + ": " + slots()
+                        + " slots need about " + ByteSize.rounded(slots() * 400.0)
+                        + " of bookkeeping here and a registry entry each;"
+                        + " 1 MiB and more is meant";
     }
 
     /**
@@ -432,16 +438,18 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
             positive("allocate.timeout", allocateTimeout);
             positive("writer.ttl", writerTtl);
             positive("close.timeout", closeTimeout);
-            Environment environment = new Environment(registry == null ? new LocalRegistry() : registry, scheduler, memory,
+            Environment environment = new Environment(registry == null ? new LocalRegistry() : registry, scheduler,
+                    memory,
                     messages, callbackExecutor, nanoClock, wallClock, random, threads);
-            return new NodeConfig(name, cluster, poolSize, blockSize, spare, evictionPolicy, bind, advertise, transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
+            return new NodeConfig(name, cluster, poolSize, blockSize, spare, evictionPolicy, bind, advertise,
+                    transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
         }
 
         private void checkName() {
             try {
                 NodeId _ = new NodeId(name, 1);
             } catch (MooncakeException e) {
-                throw new MooncakeException(Kind.CONFIG_ERROR, String.valueOf(e.getMessage()), e);
+                throw new MooncakeException(Kind.CONFIG_ERROR, e.getMessage(), e);
             }
             if (cluster.isBlank() || cluster.length() > 64) {
                 throw bad("cluster", cluster, "must be 1 to 64 characters");
@@ -473,7 +481,11 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
                 throw bad(key, value, "is no time: write for example 250ms, 5s, 2m");
             }
             long number = Long.parseLong(value.replaceAll("\\D", ""));
-            return value.endsWith("ms") ? Duration.ofMillis(number)
+            if (number == 0) {
+                throw bad(key, value, "must be positive");
+            }
+            return value.endsWith("ms")
+                    ? Duration.ofMillis(number)
                     : value.endsWith("s") ? Duration.ofSeconds(number) : Duration.ofMinutes(number);
         }
 

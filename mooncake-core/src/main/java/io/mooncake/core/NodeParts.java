@@ -35,5 +35,6 @@ interface NodeParts {
     Counters counters();
 
     /** The first engine that reaches the peer: they stand in the order of preference. */
-    @Nullable TransferEngine engineTo(Peer peer);
+    @Nullable
+    TransferEngine engineTo(Peer peer);
 }

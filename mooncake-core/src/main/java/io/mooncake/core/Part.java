@@ -28,16 +28,20 @@ final class Part {
     final GuardedRead read;
     final List<BlockRef> tried = new ArrayList<>(2);
 
-    @Nullable BlockRef source;
-    @Nullable ReplicaWriter replica;
+    @Nullable
+    BlockRef source;
+    @Nullable
+    ReplicaWriter replica;
     Step step = Step.READ_ENDED;
     ReadStatus status = ReadStatus.OK;
     /** What the last attempt met; before the first one: that nobody has the block. */
     Outcome failure = Outcome.ABSENT;
-    @Nullable MooncakeException cause;
+    @Nullable
+    MooncakeException cause;
 
     /** The conductor's intrusive list. */
-    @Nullable Part next;
+    @Nullable
+    Part next;
 
     Part(Pull pull, Piece piece, int index) {
         this.pull = pull;

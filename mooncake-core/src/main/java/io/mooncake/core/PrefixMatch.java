@@ -49,7 +49,8 @@ public interface PrefixMatch extends AutoCloseable {
      * @param index 0 to size - 1
      * @return null when it is not READY
      */
-    @Nullable BlockRef ref(int index);
+    @Nullable
+    BlockRef ref(int index);
 
     /**
      * How far a READY block is, as seen from here.
@@ -57,7 +58,8 @@ public interface PrefixMatch extends AutoCloseable {
      * @param index 0 to size - 1
      * @return null when it is not READY
      */
-    @Nullable Tier tier(int index);
+    @Nullable
+    Tier tier(int index);
 
     /**
      * What reading a READY block costs, as the scheduler sees it.

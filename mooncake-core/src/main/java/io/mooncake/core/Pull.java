@@ -78,13 +78,16 @@ final class Pull implements Transfer.Work, ReadListener {
         if (owner == null || engine == null) {
             part.tried.add(source);
             retryOrEnd(part, Outcome.UNREACHABLE, new MooncakeException(Kind.PEER_UNREACHABLE, "node " + source.node()
-                    + (owner == null ? " is not known, or not in this incarnation" : " is reached by none of this node's engines")));
+                    + (owner == null
+                            ? " is not known, or not in this incarnation"
+                            : " is reached by none of this node's engines")));
             return;
         }
         GuardedRead read = part.read.from(owner, source.region(), source.offset() + part.piece.offset(), length)
-                .guardedBy(source.guardOffset(), source.guard()).by(deadlineNs);
+                .guardedBy(source.guardOffset(), source.guard())
+                .by(deadlineNs);
         if (setDestination(part, read, source, length)) {
-            submit(part, engine, read);
+            submit(engine, read);
         }
     }
 
@@ -134,7 +137,8 @@ final class Pull implements Transfer.Work, ReadListener {
 
     private boolean retained(Part part, Region region, GuardedRead read) {
         if (!region.retain()) {
-            end(part, Outcome.REFUSED, new MooncakeException(Kind.CLOSED, region + " is closed; register the memory again"));
+            end(part, Outcome.REFUSED,
+                    new MooncakeException(Kind.CLOSED, region + " is closed; register the memory again"));
             return false;
         }
         if (!read.fitsDestination()) {
@@ -146,15 +150,17 @@ final class Pull implements Transfer.Work, ReadListener {
         return true;
     }
 
-    private void submit(Part part, TransferEngine engine, GuardedRead read) {
+    private void submit(TransferEngine engine, GuardedRead read) {
         node.loads().add(read.owner().id(), 1);
         transfer().posted();
         if (!engine.submit(read)) {
             // Nothing was started: said as the engine would have said it.
             boolean closing = node.isClosing();
-            read.end(closing ? ReadStatus.CANCELED : ReadStatus.UNREACHABLE, closing ? null
+            read.end(closing ? ReadStatus.CANCELED : ReadStatus.UNREACHABLE, closing
+                    ? null
                     : new MooncakeException(Kind.BACK_PRESSURE,
-                            "the queue of engine " + engine.name() + " is full: submit less at a time, or again later"));
+                            "the queue of engine " + engine.name()
+                                    + " is full: submit less at a time, or again later"));
         }
     }
 

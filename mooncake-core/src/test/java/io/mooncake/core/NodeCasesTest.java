@@ -47,9 +47,11 @@ class NodeCasesTest {
             TestNodes.write(b, K3, BLOCK, 3);
             Region region = nodes.region(b, 3 * BLOCK);
             segment(region).fill((byte) 0xEE);
-            Transfer batch = b.store().prepare(List.of(Piece.of(K1, 0, Piece.WHOLE, Destination.at(region, 0)),
-                    Piece.of(K2, 0, BLOCK, Destination.at(region, BLOCK)),
-                    Piece.of(K3, 0, Piece.WHOLE, Destination.at(region, 2 * BLOCK))), TransferOptions.DEFAULT).submit();
+            Transfer batch = b.store()
+                    .prepare(List.of(Piece.of(K1, 0, Piece.WHOLE, Destination.at(region, 0)),
+                            Piece.of(K2, 0, BLOCK, Destination.at(region, BLOCK)),
+                            Piece.of(K3, 0, Piece.WHOLE, Destination.at(region, 2 * BLOCK))), TransferOptions.DEFAULT)
+                    .submit();
             assertEquals(Transfer.State.FAILED, batch.join());
             assertEquals(List.of(Outcome.OK, Outcome.ABSENT, Outcome.OK),
                     IntStream.range(0, 3).mapToObj(batch::outcome).toList());
@@ -75,7 +77,7 @@ class NodeCasesTest {
             BlockRef v1 = TestNodes.write(a, K1, BLOCK, 0x11);
             // Two slots in all: after two more blocks the first one's slot is another block's.
             BlockRef reused = v1;
-            for (int i = 0; i < 4 && (reused == v1 || reused.offset() != v1.offset()); i++) {
+            for (int i = 0; i < 4 && (reused.equals(v1) || reused.offset() != v1.offset()); i++) {
                 a.store().evict(List.of(reused.id()));
                 TestNodes.announced(a);
                 reused = TestNodes.write(a, BlockId.of("other-" + i), BLOCK, 0x22);
@@ -119,8 +121,10 @@ class NodeCasesTest {
                 Region region = nodes.region(node, length);
                 threads.add(Thread.ofPlatform().start(() -> {
                     do {
-                        Transfer read = node.store().prepare(List.of(Piece.of(K1, 0, Piece.WHOLE, Destination.at(region, 0))),
-                                TransferOptions.DEFAULT).submit();
+                        Transfer read = node.store()
+                                .prepare(List.of(Piece.of(K1, 0, Piece.WHOLE, Destination.at(region, 0))),
+                                        TransferOptions.DEFAULT)
+                                .submit();
                         if (read.join() == Transfer.State.COMPLETED) {
                             ok.incrementAndGet();
                             bad.addAndGet(isOneWriting(segment(region)) ? 0 : 1);
@@ -137,7 +141,8 @@ class NodeCasesTest {
     }
 
     private static void rewrite(Node node, long length, int i) {
-        try (BlockWriter writer = node.store().allocate(K1, length, Placement.DRAM.withWriterTtl(Duration.ofMillis(1)))) {
+        try (BlockWriter writer = node.store()
+                .allocate(K1, length, Placement.DRAM.withWriterTtl(Duration.ofMillis(1)))) {
             MemorySegment segment = writer.segment();
             for (long at = 0; at < length; at += 4) {
                 segment.set(ValueLayout.JAVA_INT, at, i);
@@ -187,7 +192,8 @@ class NodeCasesTest {
         try (TestNodes nodes = new TestNodes()) {
             Node a = nodes.start("a", builder -> builder.nanoClock(() -> now.addAndGet(1_000)));
             BlockWriter first = a.store().allocate(K1, BLOCK, Placement.DRAM.withWriterTtl(Duration.ofSeconds(1)));
-            assertEquals(Kind.IN_USE, assertThrows(MooncakeException.class, () -> a.store().allocate(K1, BLOCK)).kind());
+            assertEquals(Kind.IN_USE,
+                    assertThrows(MooncakeException.class, () -> a.store().allocate(K1, BLOCK)).kind());
             now.addAndGet(Duration.ofSeconds(3).toNanos());
             BlockRef second = TestNodes.write(a, K1, BLOCK, 0x22);
             first.segment().fill((byte) 0x11);
@@ -215,7 +221,8 @@ class NodeCasesTest {
             assertEquals(Outcome.OK, fifty.getLast().store().read(K1, 0, BLOCK, region, 0));
             MooncakeException taken = assertThrows(MooncakeException.class,
                     () -> nodes.start("taken", builder -> builder.bind(fifty.getFirst().endpoint().orElseThrow())));
-            assertTrue(taken.getMessage().contains(fifty.getFirst().endpoint().orElseThrow().toString()), taken.getMessage());
+            assertTrue(taken.getMessage().contains(fifty.getFirst().endpoint().orElseThrow().toString()),
+                    taken.getMessage());
             assertTrue(nodes.registry.nodes().stream().noneMatch(peer -> peer.id().name().equals("taken")));
             // The name is free again: nothing was left behind.
             nodes.start("taken", builder -> builder.poolSize(2 * BLOCK));
@@ -229,8 +236,9 @@ class NodeCasesTest {
             Node node = nodes.start("a");
             Region region = nodes.region(node, BLOCK);
             BlockView view = node.store().newView();
-            Transfer prepared = node.store().prepare(List.of(Piece.of(K1, 0, BLOCK, Destination.at(region, 0))),
-                    TransferOptions.DEFAULT);
+            Transfer prepared = node.store()
+                    .prepare(List.of(Piece.of(K1, 0, BLOCK, Destination.at(region, 0))),
+                            TransferOptions.DEFAULT);
             PrefixMatch match = node.store().match(List.of(), TestNodes.LONG);
             node.close();
             node.close();

@@ -20,7 +20,8 @@ class NodeConfigTest {
             "writer.ttl,0s", "writer.ttl,-1s", "writer.ttl,5", "transfer.timeout,0ms", "threading,many", "idle,never",
             "tcp.bind,'[::1'", "tcp.bind,'h:99999'", "cluster,' '"})
     void C08_aBadSettingNamesKeyAndValue(String key, String value) {
-        MooncakeException e = assertThrows(MooncakeException.class, () -> NodeConfig.builder("a").set(key, value).build());
+        MooncakeException e = assertThrows(MooncakeException.class,
+                () -> NodeConfig.builder("a").set(key, value).build());
         assertEquals(Kind.CONFIG_ERROR, e.kind());
         assertTrue(e.getMessage().contains(value.strip()), e.getMessage());
         assertTrue(e.getMessage().contains(key) || key.startsWith("tcp."), e.getMessage());
@@ -37,7 +38,8 @@ class NodeConfigTest {
 
     @Test
     void anUnknownSettingNamesTheKnownOnes() {
-        MooncakeException e = assertThrows(MooncakeException.class, () -> NodeConfig.builder("a").set("rdma.port", "0"));
+        MooncakeException e = assertThrows(MooncakeException.class,
+                () -> NodeConfig.builder("a").set("rdma.port", "0"));
         assertTrue(e.getMessage().contains("rdma.port") && e.getMessage().contains("pool.size"), e.getMessage());
         assertThrows(MooncakeException.class, () -> NodeConfig.builder("not a name").build());
     }
@@ -68,7 +70,7 @@ class NodeConfigTest {
     @Test
     void smallBlocksComeWithTheArithmetic() {
         assertNull(NodeConfig.builder("a").build().smallBlockWarning());
-        String warning = NodeConfig.builder("a").blockSize(4096).build().smallBlockWarning();
+        String warning = String.valueOf(NodeConfig.builder("a").blockSize(4096).build().smallBlockWarning());
         assertTrue(warning.contains("4KiB") && warning.contains("262144"), warning);
     }
 

@@ -23,6 +23,7 @@ import io.mooncake.core.transfer.Transfer;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -62,8 +63,9 @@ class NodeReadTest {
             Region region = nodes.region(b, BLOCK);
             assertEquals(Outcome.OK, b.store().read(ID, 0, Piece.WHOLE, region, 0));
             assertTrue(isAll(segment(region), 0, BLOCK, 3));
-            Thread other = Thread.ofPlatform().start(() -> assertEquals(Kind.ILLEGAL_STATE,
-                    assertThrows(MooncakeException.class, b::doWork).kind()));
+            Thread other = Thread.ofPlatform()
+                    .start(() -> assertEquals(Kind.ILLEGAL_STATE,
+                            assertThrows(MooncakeException.class, b::doWork).kind()));
             join(other);
             assertEquals(Kind.ILLEGAL_STATE, assertThrows(MooncakeException.class, a::doWork).kind());
         }
@@ -85,8 +87,10 @@ class NodeReadTest {
             TestNodes.write(a, ID, BLOCK, 7);
             Region region = nodes.region(b, BLOCK);
             PageMap pages = new PageMap(256, 1024, 2048, new int[]{5, 0, 1});
-            Transfer transfer = b.store().prepare(List.of(Piece.of(ID, 100, 3000, Destination.pages(region, pages)).withStage(1),
-                    Piece.of(ID, 4096, 8, Destination.at(region, 8))), TransferOptions.DEFAULT).submit();
+            Transfer transfer = b.store()
+                    .prepare(List.of(Piece.of(ID, 100, 3000, Destination.pages(region, pages)).withStage(1),
+                            Piece.of(ID, 4096, 8, Destination.at(region, 8))), TransferOptions.DEFAULT)
+                    .submit();
             assertEquals(Transfer.State.COMPLETED, transfer.join());
             assertEquals(1, transfer.stage());
             assertTrue(isAll(segment(region), 256 + 5 * 2048, 1024, 7));
@@ -147,11 +151,13 @@ class NodeReadTest {
             BlockRef ref = TestNodes.write(a, ID, BLOCK, 1);
             a.close();
             Region region = nodes.region(b, BLOCK);
-            Transfer transfer = b.store().prepare(List.of(Piece.of(ref, 0, Piece.WHOLE, Destination.at(region, 0))),
-                    TransferOptions.DEFAULT).submit();
+            Transfer transfer = b.store()
+                    .prepare(List.of(Piece.of(ref, 0, Piece.WHOLE, Destination.at(region, 0))),
+                            TransferOptions.DEFAULT)
+                    .submit();
             assertEquals(Transfer.State.FAILED, transfer.join());
             assertEquals(Outcome.UNREACHABLE, transfer.outcome(0));
-            assertEquals(Kind.PEER_UNREACHABLE, transfer.cause(0).kind());
+            assertEquals(Kind.PEER_UNREACHABLE, Objects.requireNonNull(transfer.cause(0)).kind());
             assertEquals(Outcome.ABSENT, b.store().read(ID, 0, Piece.WHOLE, region, 0));
         }
     }

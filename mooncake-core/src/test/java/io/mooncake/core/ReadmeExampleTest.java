@@ -59,8 +59,10 @@ class ReadmeExampleTest {
     private static void example() {
         // begin
         LocalRegistry registry = new LocalRegistry();
-        try (Node prefill = Node.start(NodeConfig.builder("prefill").registry(registry).poolSize(64 << 20).blockSize(1 << 20).build());
-                Node decode = Node.start(NodeConfig.builder("decode").registry(registry).poolSize(64 << 20).blockSize(1 << 20).build());
+        try (Node prefill = Node
+                .start(NodeConfig.builder("prefill").registry(registry).poolSize(64 << 20).blockSize(1 << 20).build());
+                Node decode = Node.start(
+                        NodeConfig.builder("decode").registry(registry).poolSize(64 << 20).blockSize(1 << 20).build());
                 Arena arena = Arena.ofShared()) {
 
             // Ids cover the tokens and everything before them: the same prefix is the same block, on whatever node.
@@ -77,8 +79,9 @@ class ReadmeExampleTest {
 
             // Decode reads one layer's keys into its own memory: by reference, which needs no registry entry.
             Region region = decode.register(Memory.of(arena.allocate(layout.planeBytes(), 64)), Access.LOCAL_ONLY);
-            Outcome outcome = decode.store().read(
-                    Piece.of(ref, layout.offset(1, 0), layout.planeBytes(), Destination.at(region, 0)));
+            Outcome outcome = decode.store()
+                    .read(
+                            Piece.of(ref, layout.offset(1, 0), layout.planeBytes(), Destination.at(region, 0)));
             System.out.println("layer 1, keys: " + outcome);
 
             // Or it keeps a replica and looks at it in place.

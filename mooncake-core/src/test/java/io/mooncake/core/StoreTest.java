@@ -93,8 +93,9 @@ class StoreTest {
             Node a = nodes.start("a");
             TestNodes.write(a, ID, BLOCK, 1);
             Region region = nodes.region(a, BLOCK);
-            Transfer transfer = a.store().prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, 0))),
-                    TransferOptions.DEFAULT.withCallback(done -> ran.add(Thread.currentThread().getName())));
+            Transfer transfer = a.store()
+                    .prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, 0))),
+                            TransferOptions.DEFAULT.withCallback(done -> ran.add(Thread.currentThread().getName())));
             for (int i = 0; i < 1_000; i++) {
                 transfer.submit().join();
             }
@@ -117,11 +118,12 @@ class StoreTest {
             }));
             TestNodes.write(a, ID, BLOCK, 1);
             Region region = nodes.region(a, BLOCK);
-            Transfer transfer = a.store().prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, 0))),
-                    TransferOptions.DEFAULT.withCallback(done -> {
-                        ran.countDown();
-                        throw new AssertionError("a callback's own fault");
-                    }));
+            Transfer transfer = a.store()
+                    .prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, 0))),
+                            TransferOptions.DEFAULT.withCallback(done -> {
+                                ran.countDown();
+                                throw new AssertionError("a callback's own fault");
+                            }));
             assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
             assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
             assertTrue(ran.await(20, TimeUnit.SECONDS));
@@ -174,8 +176,10 @@ class StoreTest {
             Node b = nodes.start("b", builder -> builder.threading(ThreadingMode.INVOKER));
             TestNodes.write(a, ID, BLOCK, 1);
             Region region = nodes.region(b, BLOCK);
-            Transfer transfer = b.store().prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, 0))),
-                    TransferOptions.DEFAULT).submit();
+            Transfer transfer = b.store()
+                    .prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, 0))),
+                            TransferOptions.DEFAULT)
+                    .submit();
             assertEquals(Kind.ILLEGAL_STATE, assertThrows(MooncakeException.class, transfer::submit).kind());
             assertTrue(transfer.cancel());
             assertFalse(transfer.cancel());
@@ -200,8 +204,10 @@ class StoreTest {
             for (int i = 0; i < 64; i++) {
                 long offset = i * BLOCK;
                 threads.add(Thread.ofVirtual().start(() -> {
-                    Transfer transfer = b.store().prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, offset))),
-                            TransferOptions.DEFAULT).submit();
+                    Transfer transfer = b.store()
+                            .prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, offset))),
+                                    TransferOptions.DEFAULT)
+                            .submit();
                     ok.addAndGet(transfer.join() == Transfer.State.COMPLETED ? 1 : 0);
                 }));
             }

@@ -30,7 +30,8 @@ public final class ByteSize {
             String unit = matcher.group(2);
             int power = unit == null ? 0 : 1 + UNITS.indexOf(unit.toLowerCase(Locale.ROOT));
             try {
-                return new BigDecimal(matcher.group(1)).multiply(BigDecimal.valueOf(1L << (10 * power))).longValueExact();
+                return new BigDecimal(matcher.group(1)).multiply(BigDecimal.valueOf(1L << (10 * power)))
+                        .longValueExact();
             } catch (ArithmeticException e) {
                 throw new MooncakeException(Kind.CONFIG_ERROR,
                         name + " = '" + text + "' is not a whole number of bytes below 2^63", e);

@@ -99,6 +99,12 @@ public final class MooncakeException extends RuntimeException {
         this.kind = kind;
     }
 
+    /** The thing, the value and the remedy; never null. */
+    @Override
+    public String getMessage() {
+        return String.valueOf(super.getMessage());
+    }
+
     /**
      * What went wrong.
      *

@@ -1,4 +1,19 @@
-/** This node's authority over its blocks: the table, control words, pins, holds, eviction. */
+/**
+ * This node's authority over its blocks: the table, control words, pins, holds, eviction.
+ *
+ * <pre>
+ *   any thread   BlockManager ── allocate ─▶ Lease ─▶ SlotWriter | ReplicaWriter ── commit ─┐
+ *                     │ acquire: one lookup, one pin CAS                                   ▼
+ *                     └──────────────▶ SlotTable: id ─▶ Entry (slot, generation), ControlWords, pools
+ *                                          │ mark(slot): commit, replace, evict, last unpin, end of a hold, released
+ *                                          ▼
+ *   conductor    Caretaker: drains the MarkStack, acts on what it finds at each marked slot:
+ *                           announces, retires, frees; ends holds; evicts by EvictionPolicy
+ * </pre>
+ *
+ * <p>Who removes an entry from the table, and nobody else, says why in the slot's fate and marks the slot; the conductor frees
+ * the slot only after that. So a late remover can't touch the slot's next block.
+ */
 @NullMarked
 package io.mooncake.core.manager;
 

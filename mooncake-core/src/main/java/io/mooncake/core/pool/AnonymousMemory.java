@@ -14,7 +14,9 @@ final class AnonymousMemory implements MemorySource {
             return arena.allocate(bytes, alignment);
         } catch (OutOfMemoryError e) {
             throw new MooncakeException(Kind.OUT_OF_MEMORY,
-                    "cannot reserve " + ByteSize.rounded((double) bytes) + " (" + bytes + " bytes) of host memory: make the pool smaller", e);
+                    "cannot reserve " + ByteSize.rounded((double) bytes) + " (" + bytes
+                            + " bytes) of host memory: make the pool smaller",
+                    e);
         }
     }
 

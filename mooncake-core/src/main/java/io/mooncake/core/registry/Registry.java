@@ -44,7 +44,8 @@ public interface Registry {
      * @param node with the incarnation wanted
      * @return null when no such life is known
      */
-    @Nullable Peer peer(NodeId node);
+    @Nullable
+    Peer peer(NodeId node);
 
     /**
      * Who holds a block.

@@ -13,7 +13,8 @@ public interface Scheduler {
      * @param view what to go by
      * @return one of the holders, or null when there is none
      */
-    @Nullable BlockRef source(List<BlockRef> holders, ClusterView view);
+    @Nullable
+    BlockRef source(List<BlockRef> holders, ClusterView view);
 
     /**
      * The highest version from its cheapest holder, of equally cheap ones the least loaded.

@@ -198,7 +198,8 @@ public final class Transfer {
         host.checkOpen();
         long before = word;
         if ((before & RELEASED) == 0
-                || !WORD.compareAndSet(this, before, (((before >>> SUBMISSION_SHIFT) + 1) << SUBMISSION_SHIFT) | State.QUEUED.ordinal())) {
+                || !WORD.compareAndSet(this, before,
+                        (((before >>> SUBMISSION_SHIFT) + 1) << SUBMISSION_SHIFT) | State.QUEUED.ordinal())) {
             throw new MooncakeException(Kind.ILLEGAL_STATE,
                     "transfer is " + state() + " and not released: await it before you submit it again");
         }

@@ -144,10 +144,12 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
             return ended(read, ReadStatus.REFUSED, refusal);
         }
         long length = Math.min(EngineContext.MAX_CHUNK_BYTES, read.length() - read.received);
-        ReadStatus status = source.access() == Access.GUARDED ? copyPinned(read, source, length)
+        ReadStatus status = source.access() == Access.GUARDED
+                ? copyPinned(read, source, length)
                 : copyRetained(read, source, length);
         if (status != ReadStatus.OK) {
-            return ended(read, status, status != ReadStatus.REFUSED ? null
+            return ended(read, status, status != ReadStatus.REFUSED
+                    ? null
                     : new MooncakeException(Kind.OUT_OF_BOUNDS, read + ": no block stands there, or it is shorter"));
         }
         read.received += length;
@@ -160,8 +162,9 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
                     read + ": no such readable region; it was closed or was never registered");
         }
         if (!Bounds.contains(read.offset(), read.length(), source.length())) {
-            return new MooncakeException(Kind.OUT_OF_BOUNDS, source + ": offset " + read.offset() + " + " + read.length()
-                    + " > length " + source.length() + " (or negative)");
+            return new MooncakeException(Kind.OUT_OF_BOUNDS,
+                    source + ": offset " + read.offset() + " + " + read.length()
+                            + " > length " + source.length() + " (or negative)");
         }
         if (!read.fitsDestination()) {
             return new MooncakeException(Kind.OUT_OF_BOUNDS,
@@ -169,7 +172,9 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
         }
         if ((source.access() == Access.GUARDED) != (read.guardOffset() != GuardedRead.NO_GUARD)) {
             return new MooncakeException(Kind.UNAUTHORIZED, source + " is "
-                    + (source.access() == Access.GUARDED ? "read only together with a guard" : "a region without guards"));
+                    + (source.access() == Access.GUARDED
+                            ? "read only together with a guard"
+                            : "a region without guards"));
         }
         if (!(source.memory() instanceof HostMemory) || !(read.destination().memory() instanceof HostMemory)) {
             return new MooncakeException(Kind.UNSUPPORTED, "the local engine copies host memory only; " + read);
@@ -208,7 +213,7 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
         MemorySegment destination = ((HostMemory) read.destination().memory()).segment();
         long end = read.received + length;
         for (long at = read.received; at < end;) {
-            long run = Math.min(read.runAt(at), end - at);
+            long run = read.runAt(at, end - at);
             MemorySegment.copy(source, read.offset() + at, destination, read.destinationAt(at), run);
             at += run;
         }

@@ -1,0 +1,607 @@
+package io.mooncake.core.manager;
+
+import io.mooncake.core.base.Bounds;
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.BlockView;
+import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.BlockWriter.Result;
+import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Version;
+import io.mooncake.core.manager.SlotTable.Published;
+import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.pool.GuardTable;
+import io.mooncake.core.transfer.GuardSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * This node's authority over its blocks. Any thread, but for {@link #doWork} and {@link #close}, which are the conductor's.
+ *
+ * <p>A local hit is one lookup and one CAS by the caller's own thread. What changes a block's state beyond that is marked for the
+ * conductor, who acts at its next duty cycle. Every method but the ends of what was begun (close, abort, unpin, released) throws
+ * CLOSED once the manager is closed; a guarded read's pin is STALE then.
+ */
+public final class BlockManager implements GuardSource {
+    private static final int HANDLE_SLOT_BITS = 31;
+    private static final long HANDLE_SLOT = (1L << HANDLE_SLOT_BITS) - 1;
+    private static final long HANDLE_GENERATION = (1L << (63 - HANDLE_SLOT_BITS)) - 1;
+
+    private final ManagerConfig config;
+    private final SlotTable table;
+    private final Holds holds;
+    private final Caretaker caretaker;
+    private final ConcurrentHashMap<BlockId, SlotWriter> writers = new ConcurrentHashMap<>();
+    private final AtomicLong lastCounter = new AtomicLong();
+    private final AtomicLong lastTouch;
+
+    private final Object closing = new Object();
+    private boolean finishing;
+
+    /**
+     * An empty manager over open pools.
+     *
+     * @param config what it is made of
+     * @param listener is told what is written and evicted
+     */
+    public BlockManager(ManagerConfig config, BlockListener listener) {
+        this.config = config;
+        table = new SlotTable(config.self(), config.pools(), config.nanoClock());
+        holds = new Holds(table, config.nanoClock());
+        caretaker = new Caretaker(table, config, listener);
+        lastTouch = new AtomicLong(config.nanoClock().getAsLong());
+    }
+
+    // ---- writing
+
+    /**
+     * Takes a slot and the right to an id. Waits for a slot if there is none.
+     *
+     * @param id what will be written
+     * @param length room needed, bytes
+     * @param ttlNs how long the id is this writer's alone, nanoseconds, positive
+     * @return the writer
+     * @throws MooncakeException INVALID_ARGUMENT or OUT_OF_BOUNDS for the length (there are no empty blocks), IN_USE when another
+     *     writer has the id, OUT_OF_MEMORY with the reason when no slot became free in time, CLOSED
+     */
+    public BlockWriter allocate(BlockId id, long length, long ttlNs) {
+        checkOpen();
+        checkLength(id, length);
+        checkTtl(ttlNs);
+        SlotWriter other = writers.get(id);
+        if (other != null && other.isLive(now())) {
+            throw inUse(id, other);
+        }
+        Lease lease = table.reserve(id, length);
+        return claim(lease != null ? lease : awaitSlot(id, length), ttlNs);
+    }
+
+    private SlotWriter claim(Lease lease, long ttlNs) {
+        long now = now();
+        SlotWriter mine = new SlotWriter(this, lease, now + ttlNs);
+        SlotWriter other = writers.putIfAbsent(lease.id(), mine);
+        while (other != null) {
+            if (!other.overtake(now)) {
+                table.giveBack(lease);
+                throw inUse(lease.id(), other);
+            }
+            if (writers.replace(lease.id(), other, mine)) {
+                break;
+            }
+            other = writers.putIfAbsent(lease.id(), mine);
+        }
+        if (table.closed) {
+            mine.close();
+            throw closed();
+        }
+        return mine;
+    }
+
+    private Lease awaitSlot(BlockId id, long length) {
+        config.counters().increment(Counter.ALLOCATE_WAITS);
+        @Nullable
+        Lease[] found = new @Nullable Lease[1];
+        config.waiter()
+                .await(() -> table.closed || (found[0] = reserveOrWant(id, length)) != null,
+                        now() + config.allocateTimeoutNs());
+        Lease lease = found[0];
+        if (lease != null) {
+            return lease;
+        }
+        checkOpen();
+        config.counters().increment(Counter.ALLOCATE_REFUSED);
+        throw new MooncakeException(Kind.OUT_OF_MEMORY, "no slot for " + length + " bytes of block " + id + " within "
+                + config.allocateTimeoutNs() / 1_000_000 + " ms: " + Census.of(table, length));
+    }
+
+    private @Nullable Lease reserveOrWant(BlockId id, long length) {
+        Lease lease = table.reserve(id, length);
+        if (lease == null) {
+            caretaker.want(length);
+        }
+        return lease;
+    }
+
+    /**
+     * Takes a slot for a copy of another node's block, without waiting. Writers' rights to ids don't matter here.
+     *
+     * @param id the block
+     * @param version the source's
+     * @param length its bytes
+     * @return the writer; null when there is no slot now (the conductor was asked to evict for it)
+     * @throws MooncakeException as {@link #allocate}, for the length; CLOSED
+     */
+    public @Nullable ReplicaWriter allocateReplica(BlockId id, Version version, long length) {
+        checkOpen();
+        checkLength(id, length);
+        Lease lease = reserveOrWant(id, length);
+        if (lease != null && table.closed) {
+            table.giveBack(lease);
+            throw closed();
+        }
+        return lease == null ? null : new ReplicaWriter(this, lease, version);
+    }
+
+    Published publish(Lease lease, long validBytes, boolean held) {
+        BlockId id = lease.id();
+        boolean sameContent = id.isContentAddressed();
+        Entry there = sameContent ? table.blocks.get(id) : null;
+        if (there != null && (!held || table.hold(there))) {
+            giveBackUnsealed(lease);
+            return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_WRITTEN);
+        }
+        Version version = nextVersion(lease);
+        return count(table.publish(lease, version, validBytes, held, sameContent), Counter.BLOCKS_WRITTEN);
+    }
+
+    Published publishReplica(Lease lease, Version version) {
+        if (table.closed) {
+            table.giveBack(lease);
+            throw closed();
+        }
+        Entry there = table.blocks.get(lease.id());
+        if (there != null && there.ref.version().equals(version)) {
+            table.giveBack(lease);
+            return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_REPLICATED);
+        }
+        return count(table.publish(lease, version, lease.length(), false, false), Counter.BLOCKS_REPLICATED);
+    }
+
+    private void giveBackUnsealed(Lease lease) {
+        table.giveBack(lease);
+        if (table.closed) {
+            throw closed();
+        }
+    }
+
+    private Published count(Published published, Counter written) {
+        config.counters().increment(switch (published.result()) {
+            case ALREADY_WRITTEN -> Counter.BLOCKS_ALREADY_WRITTEN;
+            case SUPERSEDED -> Counter.BLOCKS_SUPERSEDED;
+            default -> written;
+        });
+        return published;
+    }
+
+    /** One more than any counter this node gave out or knows for the id. */
+    private Version nextVersion(Lease lease) {
+        long known;
+        try {
+            checkOpen();
+            known = config.knownCounter().applyAsLong(lease.id());
+        } catch (RuntimeException e) {
+            table.giveBack(lease);
+            throw e;
+        }
+        Entry there = table.blocks.get(lease.id());
+        if (there != null) {
+            known = Math.max(known, there.ref.version().counter());
+        }
+        while (true) {
+            long last = lastCounter.get();
+            long next = Math.max(last, known) + 1;
+            if (lastCounter.compareAndSet(last, next)) {
+                return new Version(next, config.self().incarnation());
+            }
+        }
+    }
+
+    void abort(Lease lease) {
+        config.counters().increment(Counter.WRITES_ABORTED);
+        table.giveBack(lease);
+    }
+
+    void stale(Lease lease) {
+        config.counters().increment(Counter.WRITES_STALE);
+        table.giveBack(lease);
+    }
+
+    void abandon(Lease lease) {
+        config.counters().increment(Counter.WRITES_ABORTED);
+        table.quarantine(lease);
+    }
+
+    void released(Lease lease) {
+        table.released(lease);
+    }
+
+    void ended(SlotWriter writer) {
+        writers.remove(writer.id(), writer);
+    }
+
+    Hold holdOf(Entry entry, long ttlNs) {
+        return holds.begin(List.of(entry), ttlNs);
+    }
+
+    /**
+     * Until when an id is a writer's that may still commit.
+     *
+     * @param id the block
+     * @return on the node's clock; 0 when nobody is writing it. A block that {@link #find} did not have before this call, and that
+     *     nobody is writing now, may have been committed in between: look again
+     */
+    public long pendingUntil(BlockId id) {
+        SlotWriter writer = writers.get(id);
+        if (writer == null || !writer.isLive(now())) {
+            return 0;
+        }
+        return writer.deadlineNs() == 0 ? 1 : writer.deadlineNs();
+    }
+
+    // ---- reading
+
+    /**
+     * A view that holds no block yet.
+     *
+     * @return for {@link #acquire}
+     */
+    public BlockView newView() {
+        return new PinnedView(table);
+    }
+
+    /**
+     * Pins the block of an id. Allocates nothing.
+     *
+     * @param id the block
+     * @param reusable a view of this manager's that holds none
+     * @return false when the block is not here
+     * @throws MooncakeException INVALID_ARGUMENT or ILLEGAL_STATE for the view, IN_USE when the block has all the pins it can have, CLOSED
+     */
+    public boolean acquire(BlockId id, BlockView reusable) {
+        PinnedView view = empty(reusable);
+        return taken(view, table.pin(id));
+    }
+
+    /**
+     * Pins exactly the version that a reference names. Allocates nothing.
+     *
+     * @param ref of this node
+     * @param reusable a view of this manager's that holds none
+     * @return false when it is not here (any more)
+     * @throws MooncakeException as {@link #acquire(BlockId, BlockView)}
+     */
+    public boolean acquire(BlockRef ref, BlockView reusable) {
+        PinnedView view = empty(reusable);
+        return taken(view, table.pin(ref));
+    }
+
+    private PinnedView empty(BlockView reusable) {
+        checkOpen();
+        if (!(reusable instanceof PinnedView view) || !view.isOf(table)) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    reusable + " is no view of node " + config.self() + ": take one from its newView()");
+        }
+        if (view.isOpen()) {
+            throw new MooncakeException(Kind.ILLEGAL_STATE, view + " holds a block: close it before it takes another");
+        }
+        return view;
+    }
+
+    private boolean taken(PinnedView view, @Nullable Entry pinned) {
+        if (pinned == null) {
+            return false;
+        }
+        view.take(pinned);
+        config.counters().increment(Counter.VIEWS);
+        return true;
+    }
+
+    /**
+     * Where a block is, without pinning it.
+     *
+     * @param id the block
+     * @return its reference, or null when it is not here
+     */
+    public @Nullable BlockRef find(BlockId id) {
+        checkOpen();
+        Entry entry = table.blocks.get(id);
+        return entry == null ? null : entry.ref;
+    }
+
+    /**
+     * Counts blocks as used, the first one as the longest ago. Those that are not here don't matter.
+     *
+     * @param ids blocks
+     */
+    public void touch(List<BlockId> ids) {
+        checkOpen();
+        int count = ids.size();
+        long first = nextTicks(count);
+        for (int i = 0; i < count; i++) {
+            Entry entry = table.blocks.get(ids.get(i));
+            if (entry != null) {
+                table.words.used(entry.slot, first + i);
+            }
+        }
+    }
+
+    /** Ticks that no other call of touch gets, now or as soon after as that allows. */
+    private long nextTicks(int count) {
+        while (true) {
+            long last = lastTouch.get();
+            long now = now();
+            long first = now - last > 0 ? now : last + 1;
+            if (lastTouch.compareAndSet(last, first + count - 1)) {
+                return first;
+            }
+        }
+    }
+
+    /**
+     * Takes a block out of the table at once. Who has it pinned keeps its bytes; who holds it keeps it readable by its reference.
+     *
+     * @param id the block
+     * @return false when it is not here; a block that is still being written is not
+     */
+    public boolean evict(BlockId id) {
+        checkOpen();
+        while (true) {
+            Entry entry = table.blocks.get(id);
+            if (entry == null) {
+                return false;
+            }
+            if (table.remove(entry, SlotTable.REQUESTED)) {
+                return true;
+            }
+        }
+    }
+
+    /**
+     * Promises to keep blocks for a while: all, or as many leading ones as are here.
+     *
+     * @param refs of this node
+     * @param ttlNs nanoseconds, positive
+     * @return the hold, of fewer refs if need be; of none it is empty
+     * @throws MooncakeException INVALID_ARGUMENT for the time, CLOSED
+     */
+    public Hold hold(List<BlockRef> refs, long ttlNs) {
+        checkOpen();
+        checkTtl(ttlNs);
+        List<Entry> held = new ArrayList<>(refs.size());
+        for (BlockRef ref : refs) {
+            Entry entry = table.hold(ref);
+            if (entry == null) {
+                break;
+            }
+            held.add(entry);
+        }
+        return holds.begin(List.copyOf(held), ttlNs);
+    }
+
+    // ---- guarded reads of peers
+
+    @Override
+    public long pin(int region, long guardOffset, long expected, long offset, long length) {
+        Space space = table.space(region);
+        if (space == null || guardOffset % GuardTable.STRIDE != 0
+                || !Bounds.contains(guardOffset, GuardTable.STRIDE, (long) space.pool().slots() * GuardTable.STRIDE)) {
+            return REFUSED;
+        }
+        if (table.closed) {
+            return STALE;
+        }
+        int slot = space.first() + (int) (guardOffset / GuardTable.STRIDE);
+        Entry entry = table.pin(slot, expected);
+        if (entry == null) {
+            return STALE;
+        }
+        if (offset < 0 || !Bounds.contains(offset - entry.ref.offset(), length, entry.ref.length())) {
+            table.unpin(entry);
+            return REFUSED;
+        }
+        return ((entry.generation & HANDLE_GENERATION) << HANDLE_SLOT_BITS) | slot;
+    }
+
+    @Override
+    public long guard(long handle) {
+        Entry entry = pinned(handle);
+        return entry.space.guards().read(entry.localSlot());
+    }
+
+    @Override
+    public void unpin(long handle) {
+        table.unpin(pinned(handle));
+    }
+
+    private Entry pinned(long handle) {
+        int slot = (int) (handle & HANDLE_SLOT);
+        if (handle >= 0 && slot < table.slots && ControlWords.pins(table.words.get(slot)) > 0) {
+            Entry entry = table.entry(slot);
+            if (entry != null && (entry.generation & HANDLE_GENERATION) == handle >>> HANDLE_SLOT_BITS) {
+                return entry;
+            }
+        }
+        throw new MooncakeException(Kind.ILLEGAL_STATE, "handle " + Long.toHexString(handle) + " is no pin of node "
+                + config.self() + ": end each pin once, with the handle that pin() answered");
+    }
+
+    // ---- looking
+
+    /**
+     * How the slots of all pools are shared out.
+     *
+     * @return sums; exact when there is one pool
+     */
+    public BlockPool.Usage usage() {
+        int used = 0;
+        int quarantined = 0;
+        int free = 0;
+        for (Space space : table.spaces) {
+            BlockPool.Usage usage = space.pool().usage();
+            used += usage.used();
+            quarantined += usage.quarantined();
+            free += usage.free();
+        }
+        return new BlockPool.Usage(used, quarantined, free);
+    }
+
+    /**
+     * Blocks in the table.
+     *
+     * @return how many
+     */
+    public int writtenBlocks() {
+        return table.blocks.size();
+    }
+
+    /**
+     * Who keeps slots that are not simply cached: pins, holds, writers, by block.
+     *
+     * @return for messages; {@code nobody} when there is none
+     */
+    public String describeHolders() {
+        return Census.holders(table);
+    }
+
+    // ---- the conductor
+
+    /**
+     * One bounded duty cycle.
+     *
+     * @param nowNs on the node's clock
+     * @return how much was done; 0 lets the conductor back off
+     */
+    public int doWork(long nowNs) {
+        return holds.endExpired(nowNs) + caretaker.doWork();
+    }
+
+    /**
+     * Evicts everything and closes the pools, after the conductor's thread has ended: drives what is left itself. Waits for pins,
+     * writers and holds; holds that are left at the deadline are ended.
+     *
+     * <p>When it throws, the pools that are named keep their memory until the last pin or writer ends, who then closes them; calling it
+     * again waits again.
+     *
+     * @param deadlineNs on the node's clock
+     * @throws MooncakeException IN_USE, naming blocks and pins, when pins or writers are left at the deadline
+     */
+    public void close(long deadlineNs) {
+        table.closed = true;
+        config.waiter().await(this::drained, deadlineNs);
+        synchronized (closing) {
+            // In this order: who ends a pin after this sees that he is to do the conductor's work.
+            table.orphaned = this::finish;
+            holds.endAll();
+        }
+        finish();
+        List<String> kept = new ArrayList<>();
+        for (Space space : table.spaces) {
+            if (!isIdle(space)) {
+                kept.add(space.pool().name());
+            }
+        }
+        if (!kept.isEmpty()) {
+            throw new MooncakeException(Kind.IN_USE, "node " + config.self() + " keeps the memory of " + kept
+                    + " mapped until these end: " + describeHolders() + "; close them");
+        }
+    }
+
+    private boolean drained() {
+        synchronized (closing) {
+            drain();
+        }
+        for (Space space : table.spaces) {
+            if (!isIdle(space)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    private void drain() {
+        for (Entry entry : table.blocks.values()) {
+            table.remove(entry, SlotTable.REQUESTED);
+        }
+        while (doWork(now()) > 0) {
+            // Bounded by what there is: nothing new comes to a closed manager.
+        }
+    }
+
+    /** For whoever gave something back after the conductor was gone. */
+    private void finish() {
+        synchronized (closing) {
+            if (finishing) {
+                return;
+            }
+            finishing = true;
+            try {
+                drain();
+                for (Space space : table.spaces) {
+                    if (isIdle(space)) {
+                        space.pool().close();
+                    }
+                }
+            } finally {
+                finishing = false;
+            }
+        }
+    }
+
+    private static boolean isIdle(Space space) {
+        BlockPool.Usage usage = space.pool().usage();
+        return usage.used() == 0 && usage.quarantined() == 0;
+    }
+
+    // ---- checks
+
+    private long now() {
+        return config.nanoClock().getAsLong();
+    }
+
+    private void checkOpen() {
+        if (table.closed) {
+            throw closed();
+        }
+    }
+
+    private MooncakeException closed() {
+        return new MooncakeException(Kind.CLOSED, "the store of node " + config.self() + " is closed");
+    }
+
+    private MooncakeException inUse(BlockId id, SlotWriter other) {
+        return new MooncakeException(Kind.IN_USE, "block " + id + " is being written by another writer for at most "
+                + Math.max(0, other.deadlineNs() - now()) / 1_000_000
+                + " ms more: wait for its commit, or try again then");
+    }
+
+    private void checkLength(BlockId id, long length) {
+        if (length <= 0) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "block " + id + " of " + length + " bytes: a block has at least 1 byte");
+        }
+        Bounds.check("block " + id + " in the largest slot of node " + config.self(), 0, length,
+                table.largestSlotBytes());
+    }
+
+    static void checkTtl(long ttlNs) {
+        if (ttlNs <= 0) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT, "a time to live of " + ttlNs + " ns must be positive");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+package io.mooncake.core.manager;
+
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.BlockWriter.Result;
+import io.mooncake.core.block.Version;
+import io.mooncake.core.manager.SlotTable.Published;
+import io.mooncake.core.transfer.Region;
+import java.util.concurrent.atomic.AtomicReference;
+
+/**
+ * The one-shot right to fill a slot with a copy of another node's block. Any thread; each end is reached once, by whoever is first.
+ *
+ * <pre>
+ *   OPEN ── commit ─▶ COMMITTED       its bytes, or those that were there, are the block
+ *        ── abort ──▶ ABORTED         the slot is free
+ *        ── abandon ▶ ABANDONED       work is outstanding: the slot is quarantined, nobody reads or reserves it
+ *                        └─ released ─▶ RELEASED    that work has ended: the conductor frees the slot
+ * </pre>
+ */
+public final class ReplicaWriter {
+    private enum Phase {
+        OPEN, COMMITTED, ABORTED, ABANDONED, RELEASED
+    }
+
+    private final BlockManager manager;
+    private final Lease lease;
+    private final Version version;
+    private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.OPEN);
+    private volatile Result result = Result.OPEN;
+
+    ReplicaWriter(BlockManager manager, Lease lease, Version version) {
+        this.manager = manager;
+        this.lease = lease;
+        this.version = version;
+    }
+
+    /**
+     * The block that is copied.
+     *
+     * @return its id
+     */
+    public BlockId id() {
+        return lease.id();
+    }
+
+    /**
+     * The version that is copied.
+     *
+     * @return the source's
+     */
+    public Version version() {
+        return version;
+    }
+
+    /**
+     * Where the copy goes.
+     *
+     * @return the region of the slot's pool
+     */
+    public Region region() {
+        return lease.space().region();
+    }
+
+    /**
+     * Where the copy goes.
+     *
+     * @return the slot's first byte in {@link #region()}
+     */
+    public long offset() {
+        return lease.offset();
+    }
+
+    /**
+     * Bytes of the copy.
+     *
+     * @return as allocated
+     */
+    public long length() {
+        return lease.length();
+    }
+
+    /**
+     * The slot's memory.
+     *
+     * @return of {@link #length()} bytes
+     */
+    public Memory memory() {
+        return lease.memory();
+    }
+
+    /**
+     * How it went.
+     *
+     * @return OPEN until an end is reached; ABORTED also for abandoned
+     */
+    public Result result() {
+        return result;
+    }
+
+    /**
+     * Seals the copy, all of its bytes having arrived.
+     *
+     * @return where the block is now: this copy; or, with ALREADY_WRITTEN or SUPERSEDED as the result, what was there
+     * @throws MooncakeException ILLEGAL_STATE when an end was reached before, CLOSED (the slot is given back)
+     */
+    public BlockRef commit() {
+        end(Phase.OPEN, Phase.COMMITTED);
+        try {
+            Published published = manager.publishReplica(lease, version);
+            result = published.result();
+            return published.entry().ref;
+        } finally {
+            if (result == Result.OPEN) {
+                result = Result.ABORTED;
+            }
+        }
+    }
+
+    /**
+     * Gives the slot back. Nothing may be writing into it.
+     *
+     * @throws MooncakeException ILLEGAL_STATE when an end was reached before
+     */
+    public void abort() {
+        end(Phase.OPEN, Phase.ABORTED);
+        result = Result.ABORTED;
+        manager.abort(lease);
+    }
+
+    /**
+     * Gives the copy up while something may still write into the slot, which is quarantined until {@link #released()}.
+     *
+     * @throws MooncakeException ILLEGAL_STATE when an end was reached before
+     */
+    public void abandon() {
+        // Locked, so that released() finds the slot quarantined.
+        synchronized (this) {
+            end(Phase.OPEN, Phase.ABANDONED);
+            result = Result.ABORTED;
+            manager.abandon(lease);
+        }
+    }
+
+    /**
+     * Says that nothing writes into the slot any more.
+     *
+     * @throws MooncakeException ILLEGAL_STATE when it was not abandoned, or the second time
+     */
+    public void released() {
+        synchronized (this) {
+            end(Phase.ABANDONED, Phase.RELEASED);
+        }
+        manager.released(lease);
+    }
+
+    private void end(Phase from, Phase to) {
+        if (!phase.compareAndSet(from, to)) {
+            throw new MooncakeException(Kind.ILLEGAL_STATE, this + " is " + phase.get() + " and can't become " + to);
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "copy of block " + lease.id() + " " + version;
+    }
+}

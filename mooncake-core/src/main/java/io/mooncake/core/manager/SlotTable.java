@@ -1,0 +1,381 @@
+package io.mooncake.core.manager;
+
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.BlockState;
+import io.mooncake.core.block.BlockWriter.Result;
+import io.mooncake.core.block.Version;
+import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.pool.GuardTable;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The table of blocks and the slots that they are in: what any thread may do with them. Hot paths allocate nothing and take no lock.
+ *
+ * <p>The slots of all pools are numbered through. A slot's control word decides; its entry is set before the word says WRITTEN and
+ * read only by who has a pin, or by the conductor.
+ */
+final class SlotTable {
+    static final int NONE = -1;
+
+    /** Fates: why a slot is to be retired. Set once a generation, by who took the entry out of the table or never put it in. */
+    static final long REQUESTED = 1;
+
+    static final long REPLACED = 2;
+    /** Never in the table: superseded, or there already. */
+    static final long UNSEEN = 3;
+    /** Given up with work outstanding. */
+    static final long QUARANTINED = 4;
+    /** That work has ended. */
+    static final long RELEASED = 5;
+
+    final NodeId self;
+    final Space[] spaces;
+    final int slots;
+    final ControlWords words;
+    final MarkStack marks;
+    final ConcurrentHashMap<BlockId, Entry> blocks = new ConcurrentHashMap<>();
+
+    private final LongSupplier nanoClock;
+    private final @Nullable Entry[] entries;
+    private final @Nullable BlockId[] names;
+
+    volatile boolean closed;
+    /** Set when the conductor is gone: who gives back then does its work. */
+    volatile @Nullable Runnable orphaned;
+
+    SlotTable(NodeId self, List<PoolBinding> pools, LongSupplier nanoClock) {
+        this.self = self;
+        this.nanoClock = nanoClock;
+        spaces = new Space[pools.size()];
+        int first = 0;
+        for (int i = 0; i < spaces.length; i++) {
+            spaces[i] = new Space(pools.get(i).pool(), pools.get(i).region(), first);
+            first = Math.addExact(first, pools.get(i).pool().slots());
+        }
+        slots = first;
+        words = new ControlWords(slots);
+        marks = new MarkStack(slots);
+        entries = new @Nullable Entry[slots];
+        names = new @Nullable BlockId[slots];
+    }
+
+    // ---- slots that are being written
+
+    /** Takes a free slot that is long enough; null when there is none. */
+    @Nullable
+    Lease reserve(BlockId id, long length) {
+        for (Space space : spaces) {
+            if (space.pool().largestSlotBytes() >= length) {
+                int local = space.pool().reserve(length);
+                if (local != BlockPool.NONE) {
+                    long generation = space.guards().allocated(local);
+                    int slot = space.first() + local;
+                    if (!words.allocated(slot, generation)) {
+                        throw corrupt(slot, "reserved");
+                    }
+                    names[slot] = id;
+                    return new Lease(space, slot, generation, id, length);
+                }
+            }
+        }
+        return null;
+    }
+
+    /** Whether a slot could be had now. */
+    boolean hasRoom(long length) {
+        for (Space space : spaces) {
+            if (space.pool().largestSlotBytes() >= length) {
+                int local = space.pool().reserve(length);
+                if (local != BlockPool.NONE) {
+                    space.pool().release(local);
+                    return true;
+                }
+            }
+        }
+        return false;
+    }
+
+    long largestSlotBytes() {
+        long largest = 0;
+        for (Space space : spaces) {
+            largest = Math.max(largest, space.pool().largestSlotBytes());
+        }
+        return largest;
+    }
+
+    void giveBack(Lease lease) {
+        free(lease.space(), lease.slot(), lease.generation(), BlockState.ALLOCATED);
+        afterGiveBack();
+    }
+
+    void quarantine(Lease lease) {
+        words.fate(lease.slot(), QUARANTINED);
+        lease.space().pool().quarantine(lease.localSlot());
+    }
+
+    void released(Lease lease) {
+        words.fate(lease.slot(), RELEASED);
+        mark(lease.slot());
+    }
+
+    /** To FREE: the guard first, then the word, then the pool. */
+    void free(Space space, int slot, long generation, BlockState from) {
+        space.guards().freed(slot - space.first(), generation);
+        entries[slot] = null;
+        names[slot] = null;
+        if (!words.freed(slot, generation, from)) {
+            throw corrupt(slot, "freed");
+        }
+        space.pool().release(slot - space.first());
+    }
+
+    private IllegalStateException corrupt(int slot, String what) {
+        return new IllegalStateException("slot " + slot + " of node " + self + " was " + what + " but is "
+                + ControlWords.describe(words.get(slot)));
+    }
+
+    // ---- commit
+
+    /** What became of a slot that was sealed. The entry is that of the block in the table; held if that was asked for. */
+    record Published(Result result, Entry entry) {}
+
+    /**
+     * ALLOCATED to WRITTEN, then into the table by a higher version only.
+     *
+     * @param sameContent whether any version of the id has these bytes
+     */
+    Published publish(Lease lease, Version version, long validBytes, boolean held, boolean sameContent) {
+        Entry own = seal(lease, version, validBytes, held);
+        BlockId id = lease.id();
+        while (true) {
+            Entry there = blocks.putIfAbsent(id, own);
+            if (there == null) {
+                mark(own.slot);
+                return new Published(Result.WRITTEN, own);
+            }
+            int order = sameContent ? 0 : version.compareTo(there.ref.version());
+            if (order > 0) {
+                if (blocks.replace(id, there, own)) {
+                    mark(own.slot);
+                    retire(there, REPLACED);
+                    return new Published(Result.WRITTEN, own);
+                }
+            } else if (!held || hold(there)) {
+                withdraw(own, held);
+                return new Published(order == 0 ? Result.ALREADY_WRITTEN : Result.SUPERSEDED, there);
+            } else if (ControlWords.state(words.get(there.slot)) == BlockState.WRITTEN) {
+                withdraw(own, held);
+                throw tooManyPins(there);
+            } else {
+                // A policy is evicting it: help, so as not to wait for the conductor.
+                remove(there, REPLACED);
+            }
+        }
+    }
+
+    private Entry seal(Lease lease, Version version, long validBytes, boolean held) {
+        Space space = lease.space();
+        int slot = lease.slot();
+        long guard = space.guards().written(lease.localSlot(), lease.generation());
+        BlockRef ref = new BlockRef(lease.id(), version, self, space.region().id(), lease.offset(), validBytes,
+                lease.localSlot(), guard);
+        Entry entry = new Entry(lease, ref);
+        entries[slot] = entry;
+        words.used(slot, nanoClock.getAsLong());
+        if (held) {
+            words.holdBegins(slot);
+        }
+        if (!words.written(slot, lease.generation(), held ? 1 : 0)) {
+            throw corrupt(slot, "sealed");
+        }
+        return entry;
+    }
+
+    private void withdraw(Entry own, boolean held) {
+        if (held) {
+            endHold(own);
+        }
+        retire(own, UNSEEN);
+    }
+
+    // ---- pins and holds
+
+    /** Pins the block that the table names; null when there is none. */
+    @Nullable
+    Entry pin(BlockId id) {
+        Entry entry = blocks.get(id);
+        while (entry != null) {
+            if (words.pin(entry.slot, entry.generation)) {
+                words.used(entry.slot, nanoClock.getAsLong());
+                return entry;
+            }
+            Entry now = blocks.get(id);
+            if (now == entry) {
+                long word = words.get(entry.slot);
+                if (ControlWords.state(word) != BlockState.WRITTEN
+                        || ControlWords.word(entry.generation, BlockState.WRITTEN, ControlWords.pins(word)) != word) {
+                    // Evicted, and about to leave the table.
+                    return null;
+                }
+                if (ControlWords.pins(word) == ControlWords.MAX_PINS) {
+                    throw tooManyPins(entry);
+                }
+            }
+            entry = now;
+        }
+        return null;
+    }
+
+    /** Pins exactly what a reference names, if that is in the table or a hold keeps it. */
+    @Nullable
+    Entry pin(BlockRef ref) {
+        Entry entry = blocks.get(ref.id());
+        if (entry != null && entry.ref.version().equals(ref.version()) && words.pin(entry.slot, entry.generation)) {
+            words.used(entry.slot, nanoClock.getAsLong());
+            return entry;
+        }
+        int slot = slotOf(ref);
+        if (slot == NONE) {
+            return null;
+        }
+        Entry kept = pin(slot, ref.guard());
+        if (kept != null && (!kept.ref.equals(ref) || words.holds(slot) == 0)) {
+            unpin(kept);
+            return null;
+        }
+        return kept;
+    }
+
+    /** Pins what a guard guards; null when the guard has another value. */
+    @Nullable
+    Entry pin(int slot, long guard) {
+        long generation = GuardTable.generation(guard);
+        if (GuardTable.state(guard) != BlockState.WRITTEN || !words.pin(slot, generation)) {
+            return null;
+        }
+        Entry entry = entries[slot];
+        // The word has 40 bits of the generation, the guard has all.
+        if (entry == null || entry.ref.guard() != guard) {
+            if (words.unpin(slot, generation)) {
+                mark(slot);
+            }
+            return null;
+        }
+        words.used(slot, nanoClock.getAsLong());
+        return entry;
+    }
+
+    void unpin(Entry entry) {
+        if (words.unpin(entry.slot, entry.generation)) {
+            mark(entry.slot);
+        }
+    }
+
+    /** A hold counts itself before it pins: see {@link ControlWords#evictedUnheld}. */
+    boolean hold(Entry entry) {
+        words.holdBegins(entry.slot);
+        if (words.pin(entry.slot, entry.generation)) {
+            return true;
+        }
+        if (words.holdEnds(entry.slot)) {
+            mark(entry.slot);
+        }
+        return false;
+    }
+
+    /** Holds exactly what a reference names; null when that is not in the table any more. */
+    @Nullable
+    Entry hold(BlockRef ref) {
+        int slot = slotOf(ref);
+        Entry entry = slot == NONE ? null : blocks.get(ref.id());
+        if (entry == null || !entry.ref.equals(ref) || !hold(entry)) {
+            return null;
+        }
+        words.used(slot, nanoClock.getAsLong());
+        return entry;
+    }
+
+    void endHold(Entry entry) {
+        unpin(entry);
+        if (words.holdEnds(entry.slot)) {
+            mark(entry.slot);
+        }
+    }
+
+    private MooncakeException tooManyPins(Entry entry) {
+        return new MooncakeException(Kind.IN_USE,
+                entry + " has all " + ControlWords.MAX_PINS
+                        + " pins that a slot can have: close views and holds of it");
+    }
+
+    /** The slot that a reference of this node names, whatever is in it now. */
+    private int slotOf(BlockRef ref) {
+        Space space = ref.node().equals(self) ? space(ref.region()) : null;
+        return space == null || ref.guardIndex() >= space.pool().slots() ? NONE : space.first() + ref.guardIndex();
+    }
+
+    @Nullable
+    Space space(int region) {
+        for (Space space : spaces) {
+            if (space.region().id() == region) {
+                return space;
+            }
+        }
+        return null;
+    }
+
+    Space spaceOf(int slot) {
+        int i = spaces.length - 1;
+        while (spaces[i].first() > slot) {
+            i--;
+        }
+        return spaces[i];
+    }
+
+    /** For who has a pin, and the conductor. */
+    @Nullable
+    Entry entry(int slot) {
+        return entries[slot];
+    }
+
+    /** What is, or was last, written into the slot; for messages. */
+    @Nullable
+    BlockId name(int slot) {
+        return names[slot];
+    }
+
+    // ---- the conductor's way
+
+    /** Takes an entry out of the table if it is there; who succeeds has decided the slot's fate. */
+    boolean remove(Entry entry, long fate) {
+        if (blocks.remove(entry.ref.id(), entry)) {
+            retire(entry, fate);
+            return true;
+        }
+        return false;
+    }
+
+    private void retire(Entry entry, long fate) {
+        words.fate(entry.slot, fate);
+        mark(entry.slot);
+    }
+
+    void mark(int slot) {
+        marks.mark(slot);
+        afterGiveBack();
+    }
+
+    private void afterGiveBack() {
+        Runnable conductor = orphaned;
+        if (conductor != null) {
+            conductor.run();
+        }
+    }
+}

@@ -1,0 +1,34 @@
+package io.mooncake.core.manager;
+
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.HostMemory;
+import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.pool.GuardTable;
+import io.mooncake.core.transfer.Region;
+
+/**
+ * A pool within the node: its slots are {@code [first, first + pool.slots())} of the manager's numbering. Immutable.
+ *
+ * @param pool the space
+ * @param region of its memory
+ * @param first the manager's number of the pool's slot 0
+ */
+record Space(BlockPool pool, Region region, int first) {
+    GuardTable guards() {
+        return pool.guards();
+    }
+
+    int end() {
+        return first + pool.slots();
+    }
+
+    /** A part of a slot's memory, from its first byte on. */
+    Memory memory(int slot, long length) {
+        long offset = pool.offset(slot - first);
+        return switch (pool.memory()) {
+            case HostMemory host -> Memory.of(host.segment().asSlice(offset, length));
+            case DeviceMemory device -> new DeviceMemory(device.device(), device.address() + offset, length);
+        };
+    }
+}

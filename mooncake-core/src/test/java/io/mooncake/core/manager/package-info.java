@@ -1,0 +1,5 @@
+/** Tests. */
+@NullMarked
+package io.mooncake.core.manager;
+
+import org.jspecify.annotations.NullMarked;
