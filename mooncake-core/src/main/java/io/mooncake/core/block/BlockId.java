@@ -145,7 +145,8 @@ public final class BlockId implements Comparable<BlockId> {
     @Override
     public int hashCode() {
         // Short keys differ in few bits, so all words are mixed; the multiplier is the golden ratio's.
-        long mixed = (w0 ^ Long.rotateLeft(w1, 17) ^ Long.rotateLeft(w2, 31) ^ Long.rotateLeft(w3, 47)) * 0x9E3779B97F4A7C15L;
+        long mixed = (w0 ^ Long.rotateLeft(w1, 17) ^ Long.rotateLeft(w2, 31) ^ Long.rotateLeft(w3, 47))
+                * 0x9E3779B97F4A7C15L;
         return (int) (mixed >>> 32);
     }
 
