@@ -125,6 +125,11 @@ final class Conductor implements Agent, BlockListener {
         node.events().raise(BlockEvent.Kind.EVICTED, ref);
     }
 
+    @Override
+    public void onDue() {
+        wakeup.run();
+    }
+
     /** The pollers are closed before: what they gave up is here now. */
     @Override
     public void onClose() {

@@ -52,7 +52,7 @@ public record Layout(int layers, int planes, int tokens, long rowBytes, String d
      * @return tokens times row bytes
      */
     public long planeBytes() {
-        return rowBytes * tokens;
+        return tokens * rowBytes;
     }
 
     /**

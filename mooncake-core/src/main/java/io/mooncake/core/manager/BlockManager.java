@@ -53,7 +53,7 @@ public final class BlockManager implements GuardSource {
      */
     public BlockManager(ManagerConfig config, BlockListener listener) {
         this.config = config;
-        table = new SlotTable(config.self(), config.pools(), config.nanoClock());
+        table = new SlotTable(config.self(), config.pools(), config.nanoClock(), listener::onDue);
         holds = new Holds(table, config.nanoClock());
         caretaker = new Caretaker(table, config, listener);
         lastTouch = new AtomicLong(config.nanoClock().getAsLong());
@@ -339,6 +339,18 @@ public final class BlockManager implements GuardSource {
             if (entry != null) {
                 table.words.used(entry.slot, first + i);
             }
+        }
+    }
+
+    /**
+     * Counts one block as used now, if it is here. Allocates nothing.
+     *
+     * @param id the block
+     */
+    public void touch(BlockId id) {
+        Entry entry = table.blocks.get(id);
+        if (entry != null) {
+            table.words.used(entry.slot, now());
         }
     }
 
