@@ -237,7 +237,7 @@ public final class BlockManager implements GuardSource {
     }
 
     Hold holdOf(Entry entry, long ttlNs) {
-        return holds.begin(List.of(entry), ttlNs);
+        return begin(List.of(entry), ttlNs);
     }
 
     /**
@@ -404,7 +404,16 @@ public final class BlockManager implements GuardSource {
             }
             held.add(entry);
         }
-        return holds.begin(List.copyOf(held), ttlNs);
+        return begin(List.copyOf(held), ttlNs);
+    }
+
+    private Hold begin(List<Entry> held, long ttlNs) {
+        Hold hold = holds.begin(held, ttlNs);
+        if (table.closed) {
+            // close() may have ended all holds just before: nobody else would end this one.
+            hold.close();
+        }
+        return hold;
     }
 
     // ---- guarded reads of peers
