@@ -92,7 +92,8 @@ final class LineParser {
         }
         if (!text.matches("0|[1-9][0-9]*")) {
             at = start;
-            throw broken("field \"" + field + "\" must be " + (field.endsWith("s") ? "an array of whole numbers" : "a whole number"));
+            throw broken("field \"" + field + "\" must be "
+                    + (field.endsWith("s") ? "an array of whole numbers" : "a whole number"));
         }
         try {
             return Long.parseLong(text);
@@ -130,7 +131,8 @@ final class LineParser {
             skipMembers(c == '{', depth);
         } else {
             int start = at;
-            while (at < line.length() && (Character.isLetterOrDigit(line.charAt(at)) || "+-.".indexOf(line.charAt(at)) >= 0)) {
+            while (at < line.length()
+                    && (Character.isLetterOrDigit(line.charAt(at)) || "+-.".indexOf(line.charAt(at)) >= 0)) {
                 at++;
             }
             String text = line.substring(start, at);

@@ -67,7 +67,8 @@ final class Progress {
     private String line(ReplayStats stats, long elapsedNs) {
         long done = stats.requests().count();
         double seconds = elapsedNs / 1e9;
-        return String.format(Locale.ROOT, "%,d of %,d requests (%d %%), %,.0f/s, %.2f GB/s, hit ratio %.4f, %s left%s", done, total,
+        return String.format(Locale.ROOT, "%,d of %,d requests (%d %%), %,.0f/s, %.2f GB/s, hit ratio %.4f, %s left%s",
+                done, total,
                 100 * done / total, done / seconds, stats.requests().bytes() / 1e9 / seconds, stats.hitRatio(),
                 duration((long) (seconds * (total - done) / done)),
                 stats.verificationErrors() == 0 ? "" : ", " + stats.verificationErrors() + " VERIFICATION ERRORS");

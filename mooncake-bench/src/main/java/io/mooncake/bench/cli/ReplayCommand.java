@@ -14,11 +14,11 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** Replays a request trace on embedded nodes, and verifies every byte that is read. */
-@Command(name = "replay", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, sortOptions = false,
-        description = {"Replays a request trace on embedded nodes that are joined by TCP over loopback.",
-                "Each request goes to the next node, reads the longest prefix that is cached anywhere in the cluster,"
-                        + " and writes the rest; every byte read is verified.",
-                "Exit code 0: all bytes were right; 1: the run failed; 2: bad input."})
+@Command(name = "replay", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, sortOptions = false, description = {
+        "Replays a request trace on embedded nodes that are joined by TCP over loopback.",
+        "Each request goes to the next node, reads the longest prefix that is cached anywhere in the cluster,"
+                + " and writes the rest; every byte read is verified.",
+        "Exit code 0: all bytes were right; 1: the run failed; 2: bad input."})
 final class ReplayCommand implements Callable<Integer> {
     private static final int GENERATED_REQUESTS = 6_000;
 
@@ -26,20 +26,17 @@ final class ReplayCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // by picocli
     private CommandSpec spec;
 
-    @Option(names = "--trace", paramLabel = "FILE",
-            description = "JSON lines with timestamp, input_length, output_length, hash_ids. Default: a generated trace.")
+    @Option(names = "--trace", paramLabel = "FILE", description = "JSON lines with timestamp, input_length, output_length, hash_ids. Default: a generated trace.")
     private @Nullable Path trace;
 
-    @Option(names = "--requests", paramLabel = "N",
-            description = "Requests at most of a file (default: all), or to be generated (default: " + GENERATED_REQUESTS + ").")
+    @Option(names = "--requests", paramLabel = "N", description = "Requests at most of a file (default: all), or to be generated (default: "
+            + GENERATED_REQUESTS + ").")
     private @Nullable Integer requests;
 
-    @Option(names = "--max-blocks", paramLabel = "N", defaultValue = "64",
-            description = "Most blocks of a generated request (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--max-blocks", paramLabel = "N", defaultValue = "64", description = "Most blocks of a generated request (default: ${DEFAULT-VALUE}).")
     private int maxBlocks;
 
-    @Option(names = "--seed", paramLabel = "N", defaultValue = "1",
-            description = "What a generated trace is made of (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "What a generated trace is made of (default: ${DEFAULT-VALUE}).")
     private long seed;
 
     @Option(names = "--save-trace", paramLabel = "FILE", description = "Also writes the trace to a file.")
@@ -48,24 +45,19 @@ final class ReplayCommand implements Callable<Integer> {
     @Option(names = "--nodes", paramLabel = "N", defaultValue = "4", description = "Embedded nodes (default: ${DEFAULT-VALUE}).")
     private int nodes;
 
-    @Option(names = "--capacity", paramLabel = "BLOCKS", defaultValue = "10000",
-            description = "Blocks that each node caches (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--capacity", paramLabel = "BLOCKS", defaultValue = "10000", description = "Blocks that each node caches (default: ${DEFAULT-VALUE}).")
     private int capacity;
 
-    @Option(names = "--block-size", paramLabel = "SIZE", defaultValue = "64KiB", converter = SizeConverter.class,
-            description = "Bytes of a block, such as 64KiB, 64MiB, 1GiB (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--block-size", paramLabel = "SIZE", defaultValue = "64KiB", converter = SizeConverter.class, description = "Bytes of a block, such as 64KiB, 64MiB, 1GiB (default: ${DEFAULT-VALUE}).")
     private long blockSize;
 
-    @Option(names = "--policy", paramLabel = "NAME", defaultValue = "lru",
-            description = "Eviction policy (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--policy", paramLabel = "NAME", defaultValue = "lru", description = "Eviction policy (default: ${DEFAULT-VALUE}).")
     private String policy = "";
 
-    @Option(names = "--speed", paramLabel = "FACTOR", defaultValue = "0",
-            description = "How many times faster than the trace's clock; 0 = as fast as possible (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--speed", paramLabel = "FACTOR", defaultValue = "0", description = "How many times faster than the trace's clock; 0 = as fast as possible (default: ${DEFAULT-VALUE}).")
     private double speed;
 
-    @Option(names = "--passes", paramLabel = "N", defaultValue = "1",
-            description = "How often the trace is replayed, on nodes that stay as they are (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--passes", paramLabel = "N", defaultValue = "1", description = "How often the trace is replayed, on nodes that stay as they are (default: ${DEFAULT-VALUE}).")
     private int passes;
 
     @Option(names = "--json", paramLabel = "FILE", description = "Also writes the results as JSON.")

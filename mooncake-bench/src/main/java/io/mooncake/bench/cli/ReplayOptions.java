@@ -37,8 +37,9 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
         within("--capacity", capacity, 1, MAX_CAPACITY);
         within("--passes", passes, 1, Integer.MAX_VALUE);
         if (blockSize < Content.MIN_BYTES || blockSize % Long.BYTES != 0) {
-            throw new BadInputException("--block-size = " + ByteSize.format(blockSize) + " must be a multiple of 8 bytes, at least "
-                    + Content.MIN_BYTES);
+            throw new BadInputException(
+                    "--block-size = " + ByteSize.format(blockSize) + " must be a multiple of 8 bytes, at least "
+                            + Content.MIN_BYTES);
         }
         if (!(speed >= 0 && speed < Double.POSITIVE_INFINITY)) {
             throw new BadInputException("--speed = " + speed + " must be 0 (as fast as possible) or a positive factor");
@@ -83,11 +84,13 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
                 .multiply(BigInteger.valueOf(nodes));
         long allowed = BigDecimal.valueOf(free.bytes()).multiply(BigDecimal.valueOf(MEMORY_SHARE, 2)).longValue();
         if (needed.compareTo(BigInteger.valueOf(allowed)) > 0) {
-            throw new BadInputException(nodes + " nodes x (" + capacity + " cached + " + spareSlots() + " spare + 1 copy buffer) x ("
-                    + ByteSize.format(blockSize) + " + " + BOOKKEEPING + "B bookkeeping) = "
-                    + ByteSize.rounded(needed.doubleValue()) + ", more than " + MEMORY_SHARE + " % of the "
-                    + ByteSize.rounded((double) free.bytes()) + " free (" + free.source() + ") = " + ByteSize.rounded((double) allowed)
-                    + ": lower --capacity, --block-size or --nodes");
+            throw new BadInputException(
+                    nodes + " nodes x (" + capacity + " cached + " + spareSlots() + " spare + 1 copy buffer) x ("
+                            + ByteSize.format(blockSize) + " + " + BOOKKEEPING + "B bookkeeping) = "
+                            + ByteSize.rounded(needed.doubleValue()) + ", more than " + MEMORY_SHARE + " % of the "
+                            + ByteSize.rounded((double) free.bytes()) + " free (" + free.source() + ") = "
+                            + ByteSize.rounded((double) allowed)
+                            + ": lower --capacity, --block-size or --nodes");
         }
     }
 

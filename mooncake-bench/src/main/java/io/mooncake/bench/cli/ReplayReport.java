@@ -43,16 +43,19 @@ final class ReplayReport {
         double seconds = stats.ns() / 1e9;
         out.printf(Locale.ROOT, "%,d requests, %,d references, %,d hits: hit ratio %.4f%n", stats.requests().count(),
                 stats.references(), stats.hits(), stats.hitRatio());
-        out.printf(Locale.ROOT, "%d nodes, %s blocks, %,d a node, %s; %.1f s, %,.0f requests/s, %.2f GB/s read and written%n%n",
+        out.printf(Locale.ROOT,
+                "%d nodes, %s blocks, %,d a node, %s; %.1f s, %,.0f requests/s, %.2f GB/s read and written%n%n",
                 options.nodes(), ByteSize.format(options.blockSize()), options.capacity(), options.policy(), seconds,
                 stats.requests().count() / seconds, stats.requests().bytes() / 1e9 / seconds);
-        out.printf(Locale.ROOT, "  %-12s %12s %12s %10s %10s %10s %10s%n", "", "count", "bytes", "GB/s", "p50", "p99", "p999");
+        out.printf(Locale.ROOT, "  %-12s %12s %12s %10s %10s %10s %10s%n", "", "count", "bytes", "GB/s", "p50", "p99",
+                "p999");
         for (AccessPath path : AccessPath.values()) {
             row(out, path.label(), stats.path(path), path != AccessPath.LOCAL_VIEW);
         }
         row(out, "write", stats.writes(), false);
         row(out, "request", stats.requests(), true);
-        out.printf(Locale.ROOT, "%n  evictions %,d, verification errors %,d, failures %,d%n", cluster.total(Counter.EVICTIONS_POLICY),
+        out.printf(Locale.ROOT, "%n  evictions %,d, verification errors %,d, failures %,d%n",
+                cluster.total(Counter.EVICTIONS_POLICY),
                 stats.verificationErrors(), stats.failures());
         memory(out);
         out.flush();
@@ -60,7 +63,8 @@ final class ReplayReport {
 
     private static void row(PrintWriter out, String label, Measure measure, boolean moves) {
         boolean any = measure.count() > 0;
-        out.printf(Locale.ROOT, "  %-12s %,12d %12s %10s %10s %10s %10s%n", label, measure.count(), ByteSize.rounded((double) measure.bytes()),
+        out.printf(Locale.ROOT, "  %-12s %,12d %12s %10s %10s %10s %10s%n", label, measure.count(),
+                ByteSize.rounded((double) measure.bytes()),
                 moves && any ? String.format(Locale.ROOT, "%.2f", measure.gigabytesPerSecond()) : "-",
                 any ? time(measure.percentileNs(50)) : "-", any ? time(measure.percentileNs(99)) : "-",
                 any ? time(measure.percentileNs(99.9)) : "-");
@@ -68,19 +72,22 @@ final class ReplayReport {
 
     private void memory(PrintWriter out) {
         List<Pass> passes = stats.passes();
-        out.printf(Locale.ROOT, "%n  %-12s %12s %12s %12s %12s %14s%n", "after GC", "hit ratio", "seconds", "heap", "direct",
-                "resident");
+        out.printf(Locale.ROOT, "%n  %-12s %12s %12s %12s %12s %12s%n", "after GC", "hit ratio", "seconds", "heap",
+                "direct", "native");
         for (int i = 0; i < passes.size(); i++) {
             Pass pass = passes.get(i);
             MemoryUse memory = pass.memory();
-            out.printf(Locale.ROOT, "  %-12s %12.4f %12.1f %12s %12s %14s%n", "pass " + (i + 1), pass.hitRatio(), pass.ns() / 1e9,
-                    ByteSize.rounded((double) memory.heap()), ByteSize.rounded((double) memory.direct()), ByteSize.rounded((double) memory.resident()));
+            out.printf(Locale.ROOT, "  %-12s %12.4f %12.1f %12s %12s %12s%n", "pass " + (i + 1), pass.hitRatio(),
+                    pass.ns() / 1e9,
+                    ByteSize.rounded((double) memory.heap()), ByteSize.rounded((double) memory.direct()),
+                    ByteSize.rounded((double) memory.nativeMemory()));
         }
         if (passes.size() > 1) {
             MemoryUse first = passes.getFirst().memory();
             MemoryUse last = passes.getLast().memory();
-            out.printf(Locale.ROOT, "  %-12s %12s %12s %12s %12s %14s%n", "growth", "", "", growth(first.heap(), last.heap()),
-                    growth(first.direct(), last.direct()), growth(first.resident(), last.resident()));
+            out.printf(Locale.ROOT, "  %-12s %12s %12s %12s %12s %12s%n", "growth", "", "",
+                    growth(first.heap(), last.heap()),
+                    growth(first.direct(), last.direct()), growth(first.nativeMemory(), last.nativeMemory()));
         }
     }
 
@@ -89,8 +96,10 @@ final class ReplayReport {
     }
 
     private static String time(long ns) {
-        return ns < 10_000 ? ns + " ns"
-                : ns < 10_000_000 ? String.format(Locale.ROOT, "%.1f us", ns / 1e3)
+        return ns < 10_000
+                ? ns + " ns"
+                : ns < 10_000_000
+                        ? String.format(Locale.ROOT, "%.1f us", ns / 1e3)
                         : String.format(Locale.ROOT, "%.1f ms", ns / 1e6);
     }
 

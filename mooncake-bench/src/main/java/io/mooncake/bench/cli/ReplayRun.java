@@ -13,6 +13,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.Version;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
@@ -98,8 +99,9 @@ final class ReplayRun {
         }
         store.touch(ids);
         if (!store.awaitAnnounced(ANNOUNCE)) {
-            throw new MooncakeException(Kind.TIMEOUT, "node " + member.node().id() + " did not announce the blocks of request "
-                    + number + " within " + ANNOUNCE.toSeconds() + " s");
+            throw new MooncakeException(Kind.TIMEOUT,
+                    "node " + member.node().id() + " did not announce the blocks of request "
+                            + number + " within " + ANNOUNCE.toSeconds() + " s");
         }
         stats.request(System.nanoTime() - start, ids.size(), run, ids.size() * blockSize);
     }
@@ -131,7 +133,9 @@ final class ReplayRun {
     private boolean view(Member member, BlockRef ref, long hashId) {
         long start = System.nanoTime();
         boolean here = member.node().store().acquire(ref.id(), member.view());
-        return here ? verifyView(member, hashId, AccessPath.LOCAL_VIEW, start) : failed(ref, "is held but cannot be acquired");
+        return here
+                ? verifyView(member, hashId, AccessPath.LOCAL_VIEW, start)
+                : failed(ref, "is held but cannot be acquired");
     }
 
     private boolean copy(Member member, BlockRef ref, long hashId) {
@@ -152,7 +156,8 @@ final class ReplayRun {
         if (!member.node().store().acquire(ref.id(), member.view())) {
             return failed(ref, "was pulled but cannot be acquired");
         }
-        ledger.pulled(member.index(), ref.id(), member.view().ref().version());
+        Version version = member.view().ref().version();
+        ledger.has(member.index(), ref.id(), version, ledger.writing(ref.id(), version));
         return verifyView(member, hashId, AccessPath.REMOTE_PULL, start);
     }
 
@@ -190,7 +195,7 @@ final class ReplayRun {
             long filled = System.nanoTime();
             BlockRef ref = writer.commit();
             stats.writes().record(System.nanoTime() - filled + allocated - start, blockSize);
-            ledger.written(member.index(), id, ref.version(), writing);
+            ledger.has(member.index(), id, ref.version(), writing);
             if (writer.result() != BlockWriter.Result.WRITTEN) {
                 stats.failure("write of block " + id + " on " + member.node().id() + " ended as " + writer.result());
             }

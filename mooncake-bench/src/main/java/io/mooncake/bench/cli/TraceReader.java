@@ -29,7 +29,8 @@ final class TraceReader {
     static Trace read(Path file, long limit) {
         if (!Files.isRegularFile(file)) {
             throw new BadInputException(
-                    "trace " + file + (Files.exists(file) ? " is not a file" : " does not exist") + ": name a JSON-lines file");
+                    "trace " + file + (Files.exists(file) ? " is not a file" : " does not exist")
+                            + ": name a JSON-lines file");
         }
         List<Request> requests = new ArrayList<>();
         long number = 0;
@@ -40,7 +41,8 @@ final class TraceReader {
                 }
             }
         } catch (CharacterCodingException e) {
-            throw new BadInputException("trace " + file + ", after line " + (number - 1) + ": bytes that are not UTF-8", e);
+            throw new BadInputException("trace " + file + ", after line " + (number - 1) + ": bytes that are not UTF-8",
+                    e);
         } catch (IOException e) {
             throw new BadInputException("trace " + file + " cannot be read: " + e.getMessage(), e);
         }

@@ -25,7 +25,7 @@ final class Verifier {
      */
     boolean verify(BlockRef ref, long hashId, MemorySegment bytes, AccessPath path) {
         long writing = ledger.writing(ref.id(), ref.version());
-        if (writing < 0) {
+        if (writing == Ledger.UNKNOWN) {
             stats.verificationError(describe(ref, path) + ": nobody wrote that version");
             return false;
         }
@@ -36,8 +36,10 @@ final class Verifier {
         }
         long wrong = Content.firstWrongByte(bytes, hashId, writing);
         if (wrong >= 0) {
-            stats.verificationError(String.format("%s: byte %d of %d is 0x%02x and must be 0x%02x", describe(ref, path), wrong,
-                    bytes.byteSize(), bytes.get(ValueLayout.JAVA_BYTE, wrong), Content.expected(hashId, writing, wrong)));
+            stats.verificationError(
+                    String.format("%s: byte %d of %d is 0x%02x and must be 0x%02x", describe(ref, path), wrong,
+                            bytes.byteSize(), bytes.get(ValueLayout.JAVA_BYTE, wrong),
+                            Content.expected(hashId, writing, wrong)));
             return false;
         }
         return true;

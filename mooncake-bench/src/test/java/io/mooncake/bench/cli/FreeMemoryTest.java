@@ -78,14 +78,17 @@ class FreeMemoryTest {
         options.checkMemory(new FreeMemory(free, "MemAvailable"));
         BadInputException e = assertThrows(BadInputException.class,
                 () -> options.checkMemory(new FreeMemory(free - 10, "MemAvailable")));
-        assertEquals("4 nodes x (97 cached + 6 spare + 1 copy buffer) x (64KiB + 512B bookkeeping) = 26.20 MiB, more than 60 % of the"
-                + " 43.67 MiB free (MemAvailable) = 26.20 MiB: lower --capacity, --block-size or --nodes", e.getMessage());
+        assertEquals(
+                "4 nodes x (97 cached + 6 spare + 1 copy buffer) x (64KiB + 512B bookkeeping) = 26.20 MiB, more than 60 % of the"
+                        + " 43.67 MiB free (MemAvailable) = 26.20 MiB: lower --capacity, --block-size or --nodes",
+                e.getMessage());
     }
 
     @Test
     void shouldRefuseWhatPasses2To63() {
         ReplayOptions options = new ReplayOptions(64, 1 << 30, 1L << 62, "lru", 0, 1);
-        assertThrows(BadInputException.class, () -> options.checkMemory(new FreeMemory(Long.MAX_VALUE, "MemAvailable")));
+        assertThrows(BadInputException.class,
+                () -> options.checkMemory(new FreeMemory(Long.MAX_VALUE, "MemAvailable")));
     }
 
     private void group(String folder, String limitFile, long limit, String usageFile, long usage) throws IOException {

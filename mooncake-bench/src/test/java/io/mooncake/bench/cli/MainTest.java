@@ -28,10 +28,13 @@ class MainTest {
     @ParameterizedTest
     @ValueSource(strings = {"", "frobnicate", "--frobnicate", "replay --frobnicate", "replay surplus", "replay --nodes",
             "replay --nodes -1", "replay --nodes 0", "replay --nodes 65", "replay --nodes two", "replay --capacity -5",
-            "replay --capacity 0", "replay --passes -1", "replay --requests -1", "replay --max-blocks 0", "replay --seed 1.5",
+            "replay --capacity 0", "replay --passes -1", "replay --requests -1", "replay --max-blocks 0",
+            "replay --seed 1.5",
             "replay --speed -1", "replay --speed NaN", "replay --speed Infinity", "replay --block-size -1",
-            "replay --block-size 0", "replay --block-size 63", "replay --block-size 12parsecs", "replay --block-size 9999999PiB",
-            "replay --trace does/not/exist.jsonl", "replay --trace .", "replay --json does/not/exist.json", "replay --json .",
+            "replay --block-size 0", "replay --block-size 63", "replay --block-size 12parsecs",
+            "replay --block-size 9999999PiB",
+            "replay --trace does/not/exist.jsonl", "replay --trace .", "replay --json does/not/exist.json",
+            "replay --json .",
             "replay --capacity 1000000000 --block-size 64GiB", "replay --nodes 1 --capacity 4 --policy clairvoyant"})
     void shouldAnswerBadInputWithOneLineAndExitCode2(String args) {
         CliRun run = CliRun.of(args.isEmpty() ? new String[0] : args.split(" "));
@@ -55,7 +58,8 @@ class MainTest {
     void shouldShowTheArithmeticOfWhatDoesNotFit() {
         CliRun run = CliRun.of("replay", "--capacity", "1000000000", "--block-size", "64MiB");
         assertEquals(Main.BAD_INPUT, run.exitCode());
-        assertTrue(run.err().contains("4 nodes x (1000000000 cached + 64 spare + 1 copy buffer) x (64MiB + 512B bookkeeping)"),
+        assertTrue(run.err()
+                .contains("4 nodes x (1000000000 cached + 64 spare + 1 copy buffer) x (64MiB + 512B bookkeeping)"),
                 run::err);
         assertTrue(run.err().contains("60 % of"), run::err);
     }

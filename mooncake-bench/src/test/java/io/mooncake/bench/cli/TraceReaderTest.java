@@ -31,7 +31,8 @@ class TraceReaderTest {
 
     @Test
     void shouldPassOverUnknownFieldsInAnyOrder() throws IOException {
-        Trace trace = read("{\"x\":{\"a\":[1,-2.5e3,{\"b\":null}],\"c\":\"}\\\"\"},\"hash_ids\":[],\"y\":true,\"timestamp\":0}\r\n",
+        Trace trace = read(
+                "{\"x\":{\"a\":[1,-2.5e3,{\"b\":null}],\"c\":\"}\\\"\"},\"hash_ids\":[],\"y\":true,\"timestamp\":0}\r\n",
                 Long.MAX_VALUE);
         assertEquals(0, trace.references());
     }
@@ -60,7 +61,8 @@ class TraceReaderTest {
             "{\"timestamp\": 1, \"z                              | a string does not end",
             "[1]                                                 | '{' is expected"})
     void shouldNameTheLineThatIsBroken(String line, String reason) {
-        BadInputException e = assertThrows(BadInputException.class, () -> read(GOOD + "\n" + line.strip(), Long.MAX_VALUE));
+        BadInputException e = assertThrows(BadInputException.class,
+                () -> read(GOOD + "\n" + line.strip(), Long.MAX_VALUE));
         String message = String.valueOf(e.getMessage());
         assertTrue(message.contains("line 2: ") && message.contains(reason), message);
     }

@@ -47,7 +47,7 @@ class VerifierTest {
     @Test
     void shouldCatchTheBytesOfAnOlderVersion() {
         written(new Version(1, 1));
-        ledger.written(1, ID, new Version(2, 1), ledger.nextWriting());
+        ledger.has(1, ID, new Version(2, 1), ledger.nextWriting());
         assertFalse(verify(new Version(2, 1)));
         assertTrue(verify(new Version(1, 1)));
     }
@@ -61,14 +61,15 @@ class VerifierTest {
     @Test
     void shouldCatchMissingBytes() {
         written(new Version(1, 1));
-        assertFalse(verifier.verify(ref(new Version(1, 1)), HASH_ID, bytes.asSlice(0, LENGTH - 8), AccessPath.LOCAL_COPY));
+        assertFalse(
+                verifier.verify(ref(new Version(1, 1)), HASH_ID, bytes.asSlice(0, LENGTH - 8), AccessPath.LOCAL_COPY));
     }
 
     @Test
     void shouldKnowAPulledVersionAfterItsWriterHasANewerOne() {
         written(new Version(1, 1));
-        ledger.pulled(1, ID, new Version(1, 1));
-        ledger.written(0, ID, new Version(3, 1), ledger.nextWriting());
+        ledger.has(1, ID, new Version(1, 1), 1);
+        ledger.has(0, ID, new Version(3, 1), ledger.nextWriting());
         assertTrue(verify(new Version(1, 1)));
     }
 
@@ -84,7 +85,7 @@ class VerifierTest {
     private long written(Version version) {
         long writing = ledger.nextWriting();
         Content.fill(bytes, HASH_ID, writing);
-        ledger.written(0, ID, version, writing);
+        ledger.has(0, ID, version, writing);
         return writing;
     }
 

@@ -268,7 +268,6 @@ final class SlotTable {
             }
             return null;
         }
-        words.used(slot, nanoClock.getAsLong());
         return entry;
     }
 
