@@ -88,7 +88,10 @@ final class TcpAddressTest {
                 .filter(address -> !address.isLoopbackAddress())
                 .findFirst()
                 .orElse(null);
-        Assumptions.assumeTrue(own != null, "this machine has no interface beside loopback");
+        if (own == null) {
+            Assumptions.abort("this machine has no interface beside loopback");
+            return;
+        }
         assertSays(refused(own.getHostAddress(), 0, null), "is not a loopback address");
     }
 
@@ -121,7 +124,7 @@ final class TcpAddressTest {
     @Test
     void c86_portInUseNamesAddressAndPort() throws IOException {
         try (ServerSocket taken = new ServerSocket()) {
-            taken.bind(new InetSocketAddress(InetAddress.getByName("127.0.0.1"), 0));
+            taken.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
             assertSays(refused("127.0.0.1", taken.getLocalPort(), null), "127.0.0.1:" + taken.getLocalPort());
             assertTrue(rig.sides.isEmpty());
         }
