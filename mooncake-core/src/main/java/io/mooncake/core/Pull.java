@@ -161,8 +161,12 @@ final class Pull implements Transfer.Work, ReadListener {
             return false;
         }
         if (replica == null) {
-            part.step = Part.Step.AWAIT_SLOT;
-            node.conductor().take(part);
+            if (part.step == Part.Step.AWAIT_SLOT) {
+                node.conductor().takeBack(part);
+            } else {
+                part.step = Part.Step.AWAIT_SLOT;
+                node.conductor().take(part);
+            }
             return false;
         }
         part.replica = replica;

@@ -2,6 +2,7 @@ package io.mooncake.core;
 
 import static io.mooncake.core.TestNodes.BLOCK;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -9,6 +10,7 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
+import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
@@ -96,6 +98,31 @@ class PullFaultsTest {
             try (BlockView view = a.store().newView()) {
                 assertTrue(a.store().acquire(ID, view));
                 assertEquals(again.version(), view.ref().version());
+            }
+        }
+    }
+
+    @Test
+    void waitingForASlotIsNoWork() throws Exception {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b", builder -> builder.threading(ThreadingMode.INVOKER).poolSize(2 * BLOCK));
+            TestNodes.write(a, ID, BLOCK, 1);
+            TestNodes.write(a, OTHER, BLOCK, 1);
+            try (BlockWriter first = b.store().allocate(BlockId.of("first"), BLOCK);
+                    BlockWriter second = b.store().allocate(BlockId.of("second"), BLOCK)) {
+                Transfer pull = b.store()
+                        .prepare(List.of(Piece.replica(ID), Piece.replica(OTHER)), TransferOptions.DEFAULT)
+                        .submit();
+                int idle = 0;
+                for (int cycle = 0; cycle < 1000; cycle++) {
+                    idle += b.doWork() == 0 ? 1 : 0;
+                }
+                assertTrue(idle > 900, "only " + idle + " of 1000 cycles were idle");
+                assertFalse(pull.isDone());
+                first.abort();
+                second.abort();
+                assertEquals(Transfer.State.COMPLETED, pull.join());
             }
         }
     }
