@@ -93,6 +93,7 @@ final class ReplayCommand implements Callable<Integer> {
         ReplayStats stats = new ReplayStats(err);
         try (Cluster cluster = new Cluster(options)) {
             ReplayRun run = new ReplayRun(cluster, options.blockSize(), stats);
+            MemoryUse before = MemoryUse.now();
             Pace pace = new Pace(options.speed(), System::nanoTime, LockSupport::parkNanos);
             Progress progress = new Progress(err, Progress.onTerminal(), System::nanoTime,
                     (long) options.passes() * requested.requests().size());
@@ -102,7 +103,7 @@ final class ReplayCommand implements Callable<Integer> {
                 stats.passEnded(System.nanoTime() - start, MemoryUse.now());
             }
             progress.clear();
-            ReplayReport report = new ReplayReport(cluster, options, stats, source());
+            ReplayReport report = new ReplayReport(cluster, options, stats, before, source());
             report.print(out);
             if (json != null) {
                 Json.write(json, report.toMap());

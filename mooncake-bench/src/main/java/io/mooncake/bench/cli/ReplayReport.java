@@ -17,6 +17,7 @@ final class ReplayReport {
     private final Cluster cluster;
     private final ReplayOptions options;
     private final ReplayStats stats;
+    private final MemoryUse before;
     private final Map<String, Object> source;
 
     /**
@@ -25,12 +26,15 @@ final class ReplayReport {
      * @param cluster still open
      * @param options how it ran
      * @param stats what was measured
+     * @param before what the process used before the first pass
      * @param source where the trace came from
      */
-    ReplayReport(Cluster cluster, ReplayOptions options, ReplayStats stats, Map<String, Object> source) {
+    ReplayReport(Cluster cluster, ReplayOptions options, ReplayStats stats, MemoryUse before,
+            Map<String, Object> source) {
         this.cluster = cluster;
         this.options = options;
         this.stats = stats;
+        this.before = before;
         this.source = source;
     }
 
@@ -44,8 +48,9 @@ final class ReplayReport {
         out.printf(Locale.ROOT, "%,d requests, %,d references, %,d hits: hit ratio %.4f%n", stats.requests().count(),
                 stats.references(), stats.hits(), stats.hitRatio());
         out.printf(Locale.ROOT,
-                "%d nodes, %s blocks, %,d a node, %s; %.1f s, %,.0f requests/s, %.2f GB/s read and written%n%n",
-                options.nodes(), ByteSize.format(options.blockSize()), options.capacity(), options.policy(), seconds,
+                "%d %s, %s blocks, %,d a node, %s; %.1f s, %,.0f requests/s, %.2f GB/s read and written%n%n",
+                options.nodes(), options.nodes() == 1 ? "node" : "nodes", ByteSize.format(options.blockSize()),
+                options.capacity(), options.policy(), seconds,
                 stats.requests().count() / seconds, stats.requests().bytes() / 1e9 / seconds);
         line(out, "", "count", "bytes", "GB/s", "p50", "p99", "p999");
         for (AccessPath path : AccessPath.values()) {
@@ -53,7 +58,7 @@ final class ReplayReport {
         }
         row(out, "write", stats.writes(), false);
         row(out, "request", stats.requests(), true);
-        out.printf(Locale.ROOT, "%n  evictions %,d, verification errors %,d, failures %,d%n",
+        out.printf(Locale.ROOT, "%n  evictions %,d, verification errors %,d, failures %,d%n%n",
                 cluster.total(Counter.EVICTIONS_POLICY),
                 stats.verificationErrors(), stats.failures());
         memory(out);
@@ -70,6 +75,8 @@ final class ReplayReport {
     private void memory(PrintWriter out) {
         List<Pass> passes = stats.passes();
         line(out, "after GC", "hit ratio", "seconds", "heap", "direct", "native", "resident");
+        line(out, "start", "", "", size(before.heap()), size(before.direct()), size(before.nativeMemory()),
+                size(before.resident()));
         for (int i = 0; i < passes.size(); i++) {
             Pass pass = passes.get(i);
             MemoryUse memory = pass.memory();
@@ -131,20 +138,25 @@ final class ReplayReport {
         map.put("gigabytesPerSecond", stats.ns() == 0 ? 0.0 : (double) stats.requests().bytes() / stats.ns());
         Map<String, Object> paths = new LinkedHashMap<>();
         for (AccessPath path : AccessPath.values()) {
-            Map<String, Object> measure = stats.path(path).toMap();
-            if (path == AccessPath.LOCAL_VIEW) {
-                measure.remove("gigabytesPerSecond"); // no byte moves
-            }
-            paths.put(path.key(), measure);
+            paths.put(path.key(), measure(stats.path(path), path != AccessPath.LOCAL_VIEW));
         }
         map.put("paths", paths);
-        map.put("writes", stats.writes().toMap());
-        map.put("requestTimes", stats.requests().toMap());
+        map.put("writes", measure(stats.writes(), false));
+        map.put("requestTimes", measure(stats.requests(), true));
+        map.put("memoryBefore", before.toMap());
         map.put("passes", passes());
         Map<String, Object> config = options.toMap();
         config.putAll(source);
         map.put("config", config);
         map.put("nodes", cluster.members().stream().map(ReplayReport::node).toList());
+        return map;
+    }
+
+    private static Map<String, Object> measure(Measure measure, boolean moves) {
+        Map<String, Object> map = measure.toMap();
+        if (!moves) {
+            map.remove("gigabytesPerSecond"); // no byte is moved while it is measured
+        }
         return map;
     }
 
