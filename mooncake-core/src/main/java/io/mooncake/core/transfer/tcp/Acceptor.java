@@ -69,7 +69,7 @@ final class Acceptor {
             loseOldest(lanes);
         }
         try {
-            poller.tune(channel);
+            poller.config().tune(channel);
             poller.keep(new ServerLane(poller, channel));
             strangers++;
         } catch (IOException e) {

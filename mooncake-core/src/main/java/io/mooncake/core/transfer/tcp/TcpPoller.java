@@ -15,7 +15,6 @@ import io.mooncake.core.transfer.Region;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ProtocolException;
-import java.net.StandardSocketOptions;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
@@ -213,7 +212,7 @@ final class TcpPoller implements Poller {
     private ClientLane connect(NodeId peer, Endpoint endpoint) throws IOException {
         SocketChannel channel = SocketChannel.open();
         try {
-            tune(channel);
+            config.tune(channel);
             channel.connect(new InetSocketAddress(endpoint.host(), endpoint.port()));
             ClientLane lane = new ClientLane(this, channel, peer, endpoint);
             keep(lane);
@@ -222,17 +221,6 @@ final class TcpPoller implements Poller {
         } catch (IOException | RuntimeException e) {
             channel.close();
             throw e;
-        }
-    }
-
-    void tune(SocketChannel channel) throws IOException {
-        channel.configureBlocking(false);
-        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-        if (config.sendBufferBytes() > 0) {
-            channel.setOption(StandardSocketOptions.SO_SNDBUF, config.sendBufferBytes());
-        }
-        if (config.receiveBufferBytes() > 0) {
-            channel.setOption(StandardSocketOptions.SO_RCVBUF, config.receiveBufferBytes());
         }
     }
 
