@@ -51,6 +51,11 @@ final class Conductor implements Agent, BlockListener {
         }
     }
 
+    /** A part that the conductor is retrying found no slot again: no work, no wake-up, else waiting would be spinning. */
+    void takeBack(Part part) {
+        awaitingSlot.add(part);
+    }
+
     /** A number that {@link #hasAnswered} once everything marked before the call is announced. */
     long ask() {
         long ticket = asked.incrementAndGet();
@@ -123,6 +128,11 @@ final class Conductor implements Agent, BlockListener {
     public void onEvicted(BlockRef ref, EvictReason reason) {
         node.registry().withdraw(ref);
         node.events().raise(BlockEvent.Kind.EVICTED, ref);
+    }
+
+    @Override
+    public void onDue() {
+        wakeup.run();
     }
 
     /** The pollers are closed before: what they gave up is here now. */

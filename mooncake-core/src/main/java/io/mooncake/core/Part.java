@@ -57,6 +57,7 @@ final class Part {
         tried.clear();
         source = null;
         replica = null;
+        step = Step.READ_ENDED;
         failure = Outcome.ABSENT;
         cause = null;
     }

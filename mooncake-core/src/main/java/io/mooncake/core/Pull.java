@@ -61,7 +61,15 @@ final class Pull implements Transfer.Work, ReadListener {
 
     /** Gives the part to an engine, or to the conductor, or ends it. */
     void attempt(Part part) {
-        BlockRef source = locate(part);
+        BlockRef source;
+        Peer owner;
+        try {
+            source = locate(part);
+            owner = source == null ? null : node.registry().peer(source.node());
+        } catch (RuntimeException e) {
+            refuse(part, e);
+            return;
+        }
         part.source = source;
         if (source == null) {
             end(part, part.failure, part.cause);
@@ -73,7 +81,10 @@ final class Pull implements Transfer.Work, ReadListener {
                     + part.piece.offset() + " + " + length + " > valid length " + source.length()));
             return;
         }
-        Peer owner = node.registry().peer(source.node());
+        if (source.node().equals(node.id())) {
+            // A copy is a use as a view is; what peers read is not, since a one-sided read tells nobody.
+            node.blocks().touch(source.id());
+        }
         TransferEngine engine = owner == null ? null : node.engineTo(owner);
         if (owner == null || engine == null) {
             part.tried.add(source);
@@ -117,22 +128,50 @@ final class Pull implements Transfer.Work, ReadListener {
         return switch (part.piece.destination()) {
             case Destination.At at -> retained(part, at.region(), read.into(at.region(), at.offset()));
             case Destination.Pages pages -> retained(part, pages.region(), read.into(pages.region(), pages.pages()));
-            case Destination.Replica _ -> {
-                if (source.node().equals(node.id())) {
-                    end(part, Outcome.OK, null);
-                    yield false;
-                }
-                ReplicaWriter replica = node.blocks().allocateReplica(source.id(), source.version(), length);
-                if (replica == null) {
-                    part.step = Part.Step.AWAIT_SLOT;
-                    node.conductor().take(part);
-                    yield false;
-                }
-                part.replica = replica;
-                read.into(replica.region(), replica.offset());
-                yield true;
-            }
+            case Destination.Replica _ -> source.node().equals(node.id())
+                    ? endIfHere(part, source)
+                    : allocated(part, read, source, length);
         };
+    }
+
+    private boolean endIfHere(Part part, BlockRef source) {
+        BlockRef here;
+        try {
+            here = node.blocks().find(source.id());
+        } catch (RuntimeException e) {
+            refuse(part, e);
+            return false;
+        }
+        // A reference that the caller brought, or a registry that is behind, may name what was evicted.
+        if (here != null && here.version().equals(source.version())) {
+            end(part, Outcome.OK, null);
+        } else {
+            part.tried.add(source);
+            retryOrEnd(part, Outcome.STALE, null);
+        }
+        return false;
+    }
+
+    private boolean allocated(Part part, GuardedRead read, BlockRef source, long length) {
+        ReplicaWriter replica;
+        try {
+            replica = node.blocks().allocateReplica(source.id(), source.version(), length);
+        } catch (RuntimeException e) {
+            refuse(part, e);
+            return false;
+        }
+        if (replica == null) {
+            if (part.step == Part.Step.AWAIT_SLOT) {
+                node.conductor().takeBack(part);
+            } else {
+                part.step = Part.Step.AWAIT_SLOT;
+                node.conductor().take(part);
+            }
+            return false;
+        }
+        part.replica = replica;
+        read.into(replica.region(), replica.offset());
+        return true;
     }
 
     private boolean retained(Part part, Region region, GuardedRead read) {
@@ -190,8 +229,13 @@ final class Pull implements Transfer.Work, ReadListener {
         ReplicaWriter replica = part.replica;
         part.replica = null;
         if (part.status == ReadStatus.OK) {
-            // Only replicas come here so.
-            Objects.requireNonNull(replica).commit();
+            try {
+                // Only replicas come here so.
+                Objects.requireNonNull(replica).commit();
+            } catch (RuntimeException e) {
+                refuse(part, e);
+                return;
+            }
             end(part, Outcome.OK, null);
             return;
         }
@@ -242,6 +286,18 @@ final class Pull implements Transfer.Work, ReadListener {
 
     private boolean isLate() {
         return node.nowNs() - deadlineNs >= 0;
+    }
+
+    /** Ends a part that this node's own store, its registry or its scheduler threw at: a transfer ends, whatever they do. */
+    private void refuse(Part part, RuntimeException why) {
+        if (node.isClosing()) {
+            end(part, Outcome.CANCELED, null);
+        } else {
+            end(part, Outcome.REFUSED, why instanceof MooncakeException known
+                    ? known
+                    : new MooncakeException(Kind.ILLEGAL_STATE,
+                            "block " + part.piece.id() + ": the registry or the scheduler threw " + why, why));
+        }
     }
 
     private void end(Part part, Outcome outcome, @Nullable MooncakeException cause) {

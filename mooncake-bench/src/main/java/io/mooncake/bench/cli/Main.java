@@ -78,9 +78,7 @@ public final class Main implements Runnable {
     }
 
     private static void say(CommandLine command, Exception e, String hint) {
-        String message = Objects.requireNonNullElse(e.getMessage(), e.toString())
-                .strip()
-                .replaceAll("\\s*\\R\\s*", " ");
+        String message = Objects.requireNonNullElse(e.getMessage(), e.toString()).strip().replaceAll("\\s*\\R\\s*", " ");
         PrintWriter err = command.getErr();
         err.println(command.getCommandSpec().qualifiedName() + ": " + message + hint);
         err.flush();

@@ -47,8 +47,7 @@ final class ReplayReport {
                 "%d nodes, %s blocks, %,d a node, %s; %.1f s, %,.0f requests/s, %.2f GB/s read and written%n%n",
                 options.nodes(), ByteSize.format(options.blockSize()), options.capacity(), options.policy(), seconds,
                 stats.requests().count() / seconds, stats.requests().bytes() / 1e9 / seconds);
-        out.printf(Locale.ROOT, "  %-12s %12s %12s %10s %10s %10s %10s%n", "", "count", "bytes", "GB/s", "p50", "p99",
-                "p999");
+        line(out, "", "count", "bytes", "GB/s", "p50", "p99", "p999");
         for (AccessPath path : AccessPath.values()) {
             row(out, path.label(), stats.path(path), path != AccessPath.LOCAL_VIEW);
         }
@@ -63,35 +62,44 @@ final class ReplayReport {
 
     private static void row(PrintWriter out, String label, Measure measure, boolean moves) {
         boolean any = measure.count() > 0;
-        out.printf(Locale.ROOT, "  %-12s %,12d %12s %10s %10s %10s %10s%n", label, measure.count(),
-                ByteSize.rounded((double) measure.bytes()),
-                moves && any ? String.format(Locale.ROOT, "%.2f", measure.gigabytesPerSecond()) : "-",
-                any ? time(measure.percentileNs(50)) : "-", any ? time(measure.percentileNs(99)) : "-",
-                any ? time(measure.percentileNs(99.9)) : "-");
+        line(out, label, String.format(Locale.ROOT, "%,d", measure.count()), size(measure.bytes()),
+                moves && any ? fixed(measure.gigabytesPerSecond(), 2) : "-", any ? time(measure.percentileNs(50)) : "-",
+                any ? time(measure.percentileNs(99)) : "-", any ? time(measure.percentileNs(99.9)) : "-");
     }
 
     private void memory(PrintWriter out) {
         List<Pass> passes = stats.passes();
-        out.printf(Locale.ROOT, "%n  %-12s %12s %12s %12s %12s %12s%n", "after GC", "hit ratio", "seconds", "heap",
-                "direct", "native");
+        line(out, "after GC", "hit ratio", "seconds", "heap", "direct", "native", "resident");
         for (int i = 0; i < passes.size(); i++) {
             Pass pass = passes.get(i);
             MemoryUse memory = pass.memory();
-            out.printf(Locale.ROOT, "  %-12s %12.4f %12.1f %12s %12s %12s%n", "pass " + (i + 1), pass.hitRatio(),
-                    pass.ns() / 1e9,
-                    ByteSize.rounded((double) memory.heap()), ByteSize.rounded((double) memory.direct()),
-                    ByteSize.rounded((double) memory.nativeMemory()));
+            line(out, "pass " + (i + 1), fixed(pass.hitRatio(), 4), fixed(pass.ns() / 1e9, 1), size(memory.heap()),
+                    size(memory.direct()), size(memory.nativeMemory()), size(memory.resident()));
         }
         if (passes.size() > 1) {
             MemoryUse first = passes.getFirst().memory();
             MemoryUse last = passes.getLast().memory();
-            out.printf(Locale.ROOT, "  %-12s %12s %12s %12s %12s %12s%n", "growth", "", "",
-                    growth(first.heap(), last.heap()),
-                    growth(first.direct(), last.direct()), growth(first.nativeMemory(), last.nativeMemory()));
+            line(out, "growth", "", "", growth(first.heap(), last.heap()), growth(first.direct(), last.direct()),
+                    growth(first.nativeMemory(), last.nativeMemory()), growth(first.resident(), last.resident()));
         }
     }
 
+    private static void line(PrintWriter out, Object... columns) {
+        out.printf(Locale.ROOT, "  %-12s %12s %12s %10s %10s %10s %10s%n", columns);
+    }
+
+    private static String fixed(double number, int digits) {
+        return String.format(Locale.ROOT, "%." + digits + "f", number);
+    }
+
+    private static String size(long bytes) {
+        return bytes == MemoryUse.UNKNOWN ? "-" : ByteSize.rounded((double) bytes);
+    }
+
     private static String growth(long before, long after) {
+        if (before == MemoryUse.UNKNOWN || after == MemoryUse.UNKNOWN) {
+            return "-";
+        }
         return (after < before ? "" : "+") + ByteSize.rounded((double) (after - before));
     }
 

@@ -18,7 +18,9 @@ import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -44,6 +46,8 @@ final class ReplayRun {
     private final Ledger ledger;
     private final Verifier verifier;
     private final long blockSize;
+    /** One object an id, so that a pass that has seen them all makes no more. */
+    private final Map<Long, BlockId> ids = new HashMap<>();
 
     /**
      * A run on nodes that hold nothing yet.
@@ -88,28 +92,28 @@ final class ReplayRun {
         int nodes = cluster.members().size();
         Member member = cluster.members().get(number % nodes);
         AccessPath localPath = number / nodes % 2 == 0 ? AccessPath.LOCAL_VIEW : AccessPath.LOCAL_COPY;
-        List<BlockId> ids = new ArrayList<>(request.blocks());
+        List<BlockId> blocks = new ArrayList<>(request.blocks());
         for (int i = 0; i < request.blocks(); i++) {
-            ids.add(id(request.hashId(i)));
+            blocks.add(ids.computeIfAbsent(request.hashId(i), ReplayRun::id));
         }
         BlockStore store = member.node().store();
-        int run = readPrefix(member, request, ids, localPath);
-        for (int i = run; i < ids.size(); i++) {
-            write(member, ids.get(i), request.hashId(i));
+        int run = readPrefix(member, request, blocks, localPath);
+        for (int i = run; i < blocks.size(); i++) {
+            write(member, blocks.get(i), request.hashId(i));
         }
-        store.touch(ids);
+        store.touch(blocks);
         if (!store.awaitAnnounced(ANNOUNCE)) {
             throw new MooncakeException(Kind.TIMEOUT,
                     "node " + member.node().id() + " did not announce the blocks of request "
                             + number + " within " + ANNOUNCE.toSeconds() + " s");
         }
-        stats.request(System.nanoTime() - start, ids.size(), run, ids.size() * blockSize);
+        stats.request(System.nanoTime() - start, blocks.size(), run, blocks.size() * blockSize);
     }
 
     /** Reads the unbroken leading run; the number of its blocks that were read and right. */
-    private int readPrefix(Member member, Request request, List<BlockId> ids, AccessPath localPath) {
+    private int readPrefix(Member member, Request request, List<BlockId> blocks, AccessPath localPath) {
         int run = 0;
-        try (PrefixMatch match = member.node().store().match(ids, HOLD)) {
+        try (PrefixMatch match = member.node().store().match(blocks, HOLD)) {
             while (run < match.hits()) {
                 BlockRef ref = Objects.requireNonNull(match.ref(run));
                 boolean local = ref.node().equals(member.node().id());

@@ -33,8 +33,10 @@ public record Layout(int layers, int planes, int tokens, long rowBytes, String d
      */
     public Layout {
         if (layers <= 0 || planes <= 0 || tokens <= 0 || rowBytes <= 0 || dtype.isBlank()) {
-            throw new MooncakeException(Kind.INVALID_ARGUMENT, "layout: layers " + layers + ", planes " + planes + ", tokens "
-                    + tokens + " and row bytes " + rowBytes + " must be positive, dtype '" + dtype + "' not blank");
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "layout: layers " + layers + ", planes " + planes + ", tokens "
+                            + tokens + " and row bytes " + rowBytes + " must be positive, dtype '" + dtype
+                            + "' not blank");
         }
         try {
             Math.multiplyExact(Math.multiplyExact((long) layers * planes, tokens), rowBytes);
@@ -50,7 +52,7 @@ public record Layout(int layers, int planes, int tokens, long rowBytes, String d
      * @return tokens times row bytes
      */
     public long planeBytes() {
-        return tokens * rowBytes;
+        return rowBytes * tokens;
     }
 
     /**
@@ -86,8 +88,13 @@ public record Layout(int layers, int planes, int tokens, long rowBytes, String d
         try {
             MessageDigest sha = MessageDigest.getInstance("SHA-256");
             sha.update("mooncake.layout.1".getBytes(StandardCharsets.US_ASCII));
-            sha.update(ByteBuffer.allocate(20).order(ByteOrder.LITTLE_ENDIAN).putInt(layers).putInt(planes).putInt(tokens)
-                    .putLong(rowBytes).array());
+            sha.update(ByteBuffer.allocate(20)
+                    .order(ByteOrder.LITTLE_ENDIAN)
+                    .putInt(layers)
+                    .putInt(planes)
+                    .putInt(tokens)
+                    .putLong(rowBytes)
+                    .array());
             return sha.digest(dtype.getBytes(StandardCharsets.UTF_8));
         } catch (NoSuchAlgorithmException e) {
             throw new IllegalStateException("every Java platform has SHA-256", e);

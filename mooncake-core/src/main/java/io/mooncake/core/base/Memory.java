@@ -81,7 +81,8 @@ public sealed interface Memory {
         public DeviceMemory {
             if (device < 0 || length <= 0) {
                 throw new MooncakeException(Kind.INVALID_ARGUMENT,
-                        "device memory: device " + device + " must not be negative, length " + length + " must be positive");
+                        "device memory: device " + device + " must not be negative, length " + length
+                                + " must be positive");
             }
         }
     }

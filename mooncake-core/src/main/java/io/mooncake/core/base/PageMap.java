@@ -27,8 +27,9 @@ public final class PageMap {
      */
     public PageMap(long base, long pageBytes, long pageStride, int[] pages) {
         if (base < 0 || pageBytes <= 0 || pageStride < pageBytes) {
-            throw new MooncakeException(Kind.INVALID_ARGUMENT, "page map: base " + base + " must not be negative, page bytes "
-                    + pageBytes + " must be positive, stride " + pageStride + " at least the page bytes");
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "page map: base " + base + " must not be negative, page bytes "
+                            + pageBytes + " must be positive, stride " + pageStride + " at least the page bytes");
         }
         int[] sorted = pages.clone();
         Arrays.sort(sorted);
@@ -91,7 +92,8 @@ public final class PageMap {
     public long runAt(long position, long limit) {
         int page = (int) (position / pageBytes);
         long run = pageBytes - position % pageBytes;
-        while (run < limit && page + 1 < pages.length && pageStride == pageBytes && pages[page + 1] == pages[page] + 1) {
+        while (run < limit && page + 1 < pages.length && pageStride == pageBytes
+                && pages[page + 1] == pages[page] + 1) {
             run += pageBytes;
             page++;
         }

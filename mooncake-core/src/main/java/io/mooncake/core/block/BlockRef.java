@@ -58,8 +58,10 @@ public record BlockRef(BlockId id, Version version, NodeId node, int region, lon
      */
     public BlockRef {
         if (region < 0 || guardIndex < 0 || offset < 0 || length < 0 || offset + length < 0) {
-            throw new MooncakeException(Kind.INVALID_ARGUMENT, "block ref of " + id + ": region " + region + ", guard index "
-                    + guardIndex + ", offset " + offset + " and length " + length + " must not be negative or overflow");
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "block ref of " + id + ": region " + region + ", guard index "
+                            + guardIndex + ", offset " + offset + " and length " + length
+                            + " must not be negative or overflow");
         }
     }
 
@@ -81,8 +83,16 @@ public record BlockRef(BlockId id, Version version, NodeId node, int region, lon
         ByteBuffer out = ByteBuffer.allocate(BYTES).order(ByteOrder.LITTLE_ENDIAN);
         byte[] name = node.nameBytes();
         id.write(out);
-        out.putLong(version.counter()).putLong(version.writer()).putLong(node.incarnation()).putLong(offset).putLong(length)
-                .putLong(guard).putInt(region).putInt(guardIndex).put(FORMAT).put((byte) name.length);
+        out.putLong(version.counter())
+                .putLong(version.writer())
+                .putLong(node.incarnation())
+                .putLong(offset)
+                .putLong(length)
+                .putLong(guard)
+                .putInt(region)
+                .putInt(guardIndex)
+                .put(FORMAT)
+                .put((byte) name.length);
         out.put(NAME_AT, name);
         out.putInt(CRC_AT, checksum(out.array()));
         return out.array();
@@ -108,7 +118,8 @@ public record BlockRef(BlockId id, Version version, NodeId node, int region, lon
                     + " bytes are no block ref of format 1: wrong format, name length or checksum");
         }
         String name = new String(bytes, NAME_AT, nameLength, StandardCharsets.US_ASCII);
-        return new BlockRef(BlockId.read(in), new Version(in.getLong(32), in.getLong(40)), new NodeId(name, in.getLong(48)),
+        return new BlockRef(BlockId.read(in), new Version(in.getLong(32), in.getLong(40)),
+                new NodeId(name, in.getLong(48)),
                 in.getInt(80), in.getLong(56), in.getLong(64), in.getInt(84), in.getLong(72));
     }
 

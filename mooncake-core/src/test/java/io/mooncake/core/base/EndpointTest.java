@@ -14,7 +14,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class EndpointTest {
     @ParameterizedTest
     @CsvSource({"[::1]:9000, ::1, 9000", "::1, ::1, 7", "2001:db8::1, 2001:db8::1, 7", "[2001:db8::1], 2001:db8::1, 7",
-            "h:9000, h, 9000", "h, h, 7", "fe80::1%lo, fe80::1%lo, 7", "[fe80::1%lo]:1, fe80::1%lo, 1", "h:0, h, 0", "h:65535, h, 65535",
+            "h:9000, h, 9000", "h, h, 7", "fe80::1%lo, fe80::1%lo, 7", "[fe80::1%lo]:1, fe80::1%lo, 1", "h:0, h, 0",
+            "h:65535, h, 65535",
             "127.0.0.1:80, 127.0.0.1, 80"})
     void c84_parsesAndPrints(String text, String host, int port) {
         Endpoint endpoint = Endpoint.parse(text, 7);
@@ -23,7 +24,8 @@ final class EndpointTest {
     }
 
     @ParameterizedTest
-    @ValueSource(strings = {"[::1", "h:", ":9000", "h:99999", "h:-1", "h:+1", "h:x", "h:655360", "[::1]x", "[::1]:", "[h]:1", "[]", "", " ", "h]:1",
+    @ValueSource(strings = {"[::1", "h:", ":9000", "h:99999", "h:-1", "h:+1", "h:x", "h:655360", "[::1]x", "[::1]:",
+            "[h]:1", "[]", "", " ", "h]:1",
             ":"})
     void c84_refuses(String text) {
         MooncakeException e = assertThrows(MooncakeException.class, () -> Endpoint.parse(text, 7));

@@ -101,7 +101,8 @@ final class ValuesTest {
     void fingerprintsTellLayoutsApart() {
         byte[] fingerprint = new Layout(32, 2, 512, 2048, "bf16").fingerprint();
         assertArrayEquals(fingerprint, new Layout(32, 2, 512, 2048, "bf16").fingerprint());
-        assertEquals("b839a1617d34b034fc05ba98c14e94c36480ff8cf44aadc537835ae2660822c7", HexFormat.of().formatHex(fingerprint), "a test vector: never changes");
+        assertEquals("b839a1617d34b034fc05ba98c14e94c36480ff8cf44aadc537835ae2660822c7",
+                HexFormat.of().formatHex(fingerprint), "a test vector: never changes");
         assertFalse(Arrays.equals(fingerprint, new Layout(32, 2, 512, 2048, "fp16").fingerprint()));
         assertFalse(Arrays.equals(fingerprint, new Layout(2, 32, 512, 2048, "bf16").fingerprint()));
     }

@@ -64,7 +64,7 @@ final class C13_TornReadTest {
     @Test
     @Tag("full")
     void shouldNeverReadTornBytesInFull() throws InterruptedException {
-        run(1 << 20, 40_000);
+        run(1 << 20, 3_000);
     }
 
     private void run(long length, int rounds) throws InterruptedException {

@@ -158,7 +158,8 @@ final class TcpAddressTest {
         side.engine.poller().park(1_000_000_000);
         assertEquals(0, side.engine.poller().doWork());
         Endpoint told = side.engine.advertised().orElseThrow();
-        assertEquals(told.port(), at("127.0.0.1", told.port(), null).engine.advertised().orElseThrow().port(), "the port is free again");
+        assertEquals(told.port(), at("127.0.0.1", told.port(), null).engine.advertised().orElseThrow().port(),
+                "the port is free again");
     }
 
     @Test
@@ -174,7 +175,8 @@ final class TcpAddressTest {
         assertThrows(MooncakeException.class, () -> defaults.withSocketBuffers(-1, 0));
         assertThrows(MooncakeException.class, () -> defaults.withSocketBuffers(0, -1));
         assertSays(assertThrows(MooncakeException.class,
-                () -> rig.side(new NodeId("n", 1), "c".repeat(Frames.MAX_CLUSTER_BYTES + 1), defaults)), "longer than 200 bytes");
+                () -> rig.side(new NodeId("n", 1), "c".repeat(Frames.MAX_CLUSTER_BYTES + 1), defaults)),
+                "longer than 200 bytes");
     }
 
     @Test
@@ -184,7 +186,8 @@ final class TcpAddressTest {
         Rig.Side client = rig.side(new NodeId("t", 2), "c", small);
         Region source = server.register(rig.pattern(3_000_000), Access.READABLE);
         MemorySegment to = rig.filled(3_000_000, Rig.FILL);
-        Rig.Result result = client.read(server.peer(), source.id(), 0, 3_000_000, client.register(to, Access.LOCAL_ONLY));
+        Rig.Result result = client.read(server.peer(), source.id(), 0, 3_000_000,
+                client.register(to, Access.LOCAL_ONLY));
         rig.until(result::ended);
         assertEquals(ReadStatus.OK, result.status);
         assertTrue(Rig.holdsPattern(to, 0, 3_000_000, 0));

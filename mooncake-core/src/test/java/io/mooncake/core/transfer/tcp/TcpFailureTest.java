@@ -62,7 +62,8 @@ final class TcpFailureTest {
         assertTrue(client.engine.send(gone, Rig.utf8("dropped")));
         assertUnreachable(one, Kind.PEER_UNREACHABLE, "node raw#5 at 127.0.0.1:");
         assertUnreachable(two, Kind.PEER_UNREACHABLE, "refused");
-        assertUnreachable(client.read(new Peer(gone.id(), Map.of()), 1, 0, 8, into), Kind.PEER_UNREACHABLE, "no tcp address");
+        assertUnreachable(client.read(new Peer(gone.id(), Map.of()), 1, 0, 8, into), Kind.PEER_UNREACHABLE,
+                "no tcp address");
     }
 
     @Test
@@ -75,7 +76,8 @@ final class TcpFailureTest {
     void shouldEndUnreachableWhenAnotherLifeAnswers() {
         Rig.Side server = rig.side("server");
         Peer earlier = new Peer(new NodeId("server", 17), server.peer().endpoints());
-        assertUnreachable(client.read(earlier, 1, 0, 8, into), Kind.STALE_INCARNATION, "node " + server.id + " answers here");
+        assertUnreachable(client.read(earlier, 1, 0, 8, into), Kind.STALE_INCARNATION,
+                "node " + server.id + " answers here");
         assertEquals(1, server.count(Counter.HANDSHAKES_REFUSED));
         assertEquals(1, client.count(Counter.HANDSHAKES_REFUSED));
     }
@@ -236,7 +238,8 @@ final class TcpFailureTest {
                 raw.send(listener.chunk(read[0].cookie, LONG / 2, payload, 0));
                 assertEquals(Frames.CANCEL, raw.next().type);
 
-                Rig.Result next = client.read(listener.peer(), 1, 0, 8, client.register(rig.filled(8, Rig.FILL), Access.LOCAL_ONLY));
+                Rig.Result next = client.read(listener.peer(), 1, 0, 8,
+                        client.register(rig.filled(8, Rig.FILL), Access.LOCAL_ONLY));
                 Raw.Frame second = raw.next();
                 assertNotEquals(read[0].cookie, second.cookie);
                 raw.send(listener.chunk(second.cookie, 0, new byte[8], 0));
@@ -321,7 +324,8 @@ final class TcpFailureTest {
                     assertEquals(Kind.CLOSED, result.cause().kind());
                     assertEquals(1, result.ends);
                 }
-                assertFalse(client.engine.submit(new GuardedRead(posted, 0).from(listener.peer(), 1, 0, 1).into(into, 0)));
+                assertFalse(
+                        client.engine.submit(new GuardedRead(posted, 0).from(listener.peer(), 1, 0, 1).into(into, 0)));
                 assertFalse(client.engine.send(listener.peer(), Rig.utf8("x")));
                 assertEquals(0, client.engine.poller().doWork());
                 assertEquals(0, raw.awaitEnd());
@@ -353,7 +357,8 @@ final class TcpFailureTest {
                 for (int t = 0; t < 2; t++) {
                     threads.add(Thread.ofPlatform().start(() -> {
                         started.countDown();
-                        while (side.engine.submit(new GuardedRead(listener, 0).from(nobody, 1, 0, 0).by(Long.MAX_VALUE))) {
+                        while (side.engine
+                                .submit(new GuardedRead(listener, 0).from(nobody, 1, 0, 0).by(Long.MAX_VALUE))) {
                             accepted.incrementAndGet();
                         }
                     }));

@@ -35,7 +35,9 @@ final class TcpFuzzTest {
         Region guarded = server.register(rig.pattern(100_000), Access.GUARDED);
         for (int round = 0; round < 100; round++) {
             boolean greeted = random.nextInt(4) > 0;
-            try (Raw raw = greeted ? Raw.dialed(rig, server) : Raw.dial(rig, server.engine.advertised().orElseThrow())) {
+            try (Raw raw = greeted
+                    ? Raw.dialed(rig, server)
+                    : Raw.dial(rig, server.engine.advertised().orElseThrow())) {
                 raw.send(garbage(random, server, source.id(), guarded.id()));
                 for (int i = 0; i < 20; i++) {
                     rig.cycle();
@@ -64,7 +66,8 @@ final class TcpFuzzTest {
                 }
                 case 1 -> bytes.put(Raw.read(server.id, random.nextInt(4), random.nextLong(), random.nextLong()));
                 case 2 -> bytes.put(Raw.read(server.id, plain, random.nextInt(100_000), random.nextInt(2_000)));
-                case 3 -> bytes.put(Raw.read(server.id, guarded, 1, random.nextInt(90_000), random.nextInt(9_000), 64, 42));
+                case 3 ->
+                    bytes.put(Raw.read(server.id, guarded, 1, random.nextInt(90_000), random.nextInt(9_000), 64, 42));
                 default -> bytes.put(Raw.frame((byte) random.nextInt(14), random.nextLong(), server.id.incarnation(),
                         new byte[random.nextInt(100)]));
             }
@@ -93,7 +96,8 @@ final class TcpFuzzTest {
                     ByteBuffer answer = Raw.buffer(4000);
                     byte[] payload = new byte[500];
                     random.nextBytes(payload);
-                    answer.put(listener.chunk(read[0].cookie, 0, payload, 0)).put(listener.chunk(read[0].cookie, 500, payload, 0));
+                    answer.put(listener.chunk(read[0].cookie, 0, payload, 0))
+                            .put(listener.chunk(read[0].cookie, 500, payload, 0));
                     answer.flip();
                     for (int damage = 1 + random.nextInt(3); damage > 0; damage--) {
                         int at = random.nextInt(answer.limit());

@@ -36,7 +36,8 @@ final class TcpLargeTest {
     }
 
     private MemorySegment sparse(String name) throws IOException {
-        try (FileChannel file = FileChannel.open(folder.resolve(name), StandardOpenOption.CREATE_NEW, StandardOpenOption.SPARSE,
+        try (FileChannel file = FileChannel.open(folder.resolve(name), StandardOpenOption.CREATE_NEW,
+                StandardOpenOption.SPARSE,
                 StandardOpenOption.READ, StandardOpenOption.WRITE)) {
             return file.map(MapMode.READ_WRITE, 0, LENGTH, rig.arena);
         }
@@ -86,7 +87,8 @@ final class TcpLargeTest {
         file.set(ValueLayout.JAVA_BYTE, LENGTH - 1, (byte) 0x5A);
         MemorySegment target = sparse("target");
         Region source = server.register(file, Access.READABLE);
-        Rig.Result result = client.read(server.peer(), source.id(), 0, LENGTH, client.register(target, Access.LOCAL_ONLY));
+        Rig.Result result = client.read(server.peer(), source.id(), 0, LENGTH,
+                client.register(target, Access.LOCAL_ONLY));
         rig.until(result::ended);
         assertEquals(ReadStatus.OK, result.status);
         assertEquals(LENGTH, result.read.received);

@@ -91,7 +91,8 @@ final class TcpPartsTest {
     void shouldKnowWhatEachSideMayReceive() throws ProtocolException {
         ByteBuffer frame = Raw.buffer(64);
         for (int type = -1; type < 20; type++) {
-            for (int body : new int[]{Integer.MIN_VALUE, -1, 0, 4, 24, 48, 100, 700, 65536, 65537, (1 << 20) + 16, (1 << 20) + 17,
+            for (int body : new int[]{Integer.MIN_VALUE, -1, 0, 4, 24, 48, 100, 700, 65536, 65537, (1 << 20) + 16,
+                    (1 << 20) + 17,
                     Integer.MAX_VALUE}) {
                 Frames.header(frame.clear(), (byte) type, body, 0, 0);
                 boolean toServer = switch (type) {

@@ -127,9 +127,13 @@ final class TcpReadTest {
         Region source = server.register(rig.pattern(100), Access.READABLE);
         Region to = client.register(rig.filled(100, Rig.FILL), Access.LOCAL_ONLY);
         Rig.Result small = new Rig.Result();
-        small.read.from(server.peer(), source.id(), 0, 100).into(to, new PageMap(0, 33, 33, new int[]{0, 1, 2})).by(Long.MAX_VALUE);
+        small.read.from(server.peer(), source.id(), 0, 100)
+                .into(to, new PageMap(0, 33, 33, new int[]{0, 1, 2}))
+                .by(Long.MAX_VALUE);
         Rig.Result outside = new Rig.Result();
-        outside.read.from(server.peer(), source.id(), 0, 100).into(to, new PageMap(0, 50, 51, new int[]{0, 1})).by(Long.MAX_VALUE);
+        outside.read.from(server.peer(), source.id(), 0, 100)
+                .into(to, new PageMap(0, 50, 51, new int[]{0, 1}))
+                .by(Long.MAX_VALUE);
 
         client.submit(small);
         client.submit(outside);
@@ -150,7 +154,8 @@ final class TcpReadTest {
             long length = i % 10 == 0 ? 200_000 + i : 1 + i * 3;
             MemorySegment to = rig.filled(length, Rig.FILL);
             targets.add(to);
-            results.add(client.read(server.peer(), source.id(), i * 17L, length, client.register(to, Access.LOCAL_ONLY)));
+            results.add(
+                    client.read(server.peer(), source.id(), i * 17L, length, client.register(to, Access.LOCAL_ONLY)));
         }
 
         rig.until(() -> results.stream().allMatch(Rig.Result::ended));
@@ -171,8 +176,9 @@ final class TcpReadTest {
         List<String> order = new ArrayList<>();
         Rig.Result large = client.read(server.peer(), source.id(), 0, 16 << 20, to);
         large.onEnd = () -> order.add("large");
-        Rig.Result small = client.read(server.peer(), source.id(), 0, 2 << 20, client.register(rig.filled(2 << 20, Rig.FILL),
-                Access.LOCAL_ONLY));
+        Rig.Result small = client.read(server.peer(), source.id(), 0, 2 << 20,
+                client.register(rig.filled(2 << 20, Rig.FILL),
+                        Access.LOCAL_ONLY));
         small.onEnd = () -> order.add("small");
 
         rig.until(() -> large.ended() && small.ended());
@@ -207,8 +213,10 @@ final class TcpReadTest {
         Region there = server.register(rig.pattern(3 << 20), Access.READABLE);
         MemorySegment toClient = rig.filled(3 << 20, Rig.FILL);
         MemorySegment toServer = rig.filled(3 << 20, Rig.FILL);
-        Rig.Result one = client.read(server.peer(), there.id(), 0, 3 << 20, client.register(toClient, Access.LOCAL_ONLY));
-        Rig.Result two = server.read(client.peer(), here.id(), 0, 3 << 20, server.register(toServer, Access.LOCAL_ONLY));
+        Rig.Result one = client.read(server.peer(), there.id(), 0, 3 << 20,
+                client.register(toClient, Access.LOCAL_ONLY));
+        Rig.Result two = server.read(client.peer(), here.id(), 0, 3 << 20,
+                server.register(toServer, Access.LOCAL_ONLY));
 
         rig.until(() -> one.ended() && two.ended());
 
@@ -252,7 +260,8 @@ final class TcpReadTest {
         server.register(both.asSlice(1 << 20), Access.READABLE);
         MemorySegment to = rig.filled(4096, Rig.FILL);
 
-        Rig.Result result = client.read(server.peer(), first.id(), (1 << 20) - 2048, 4096, client.register(to, Access.LOCAL_ONLY));
+        Rig.Result result = client.read(server.peer(), first.id(), (1 << 20) - 2048, 4096,
+                client.register(to, Access.LOCAL_ONLY));
         rig.until(result::ended);
 
         assertEquals(ReadStatus.REFUSED, result.status);
@@ -316,7 +325,9 @@ final class TcpReadTest {
         Region source = server.register(rig.pattern(64), Access.GUARDED);
         MemorySegment to = rig.filled(64, Rig.FILL);
         Rig.Result result = new Rig.Result();
-        result.read.from(server.peer(), source.id(), 0, 64).guardedBy(0, 41).into(client.register(to, Access.LOCAL_ONLY), 0)
+        result.read.from(server.peer(), source.id(), 0, 64)
+                .guardedBy(0, 41)
+                .into(client.register(to, Access.LOCAL_ONLY), 0)
                 .by(Long.MAX_VALUE);
 
         rig.until(client.submit(result)::ended);
@@ -337,7 +348,10 @@ final class TcpReadTest {
         small.guards.laterFromPin = 2;
         Rig.Result result = new Rig.Result();
         Region into = client.register(rig.filled(5L * chunkBytes, Rig.FILL), Access.LOCAL_ONLY);
-        result.read.from(small.peer(), source.id(), 0, 5L * chunkBytes).guardedBy(0, 42).into(into, 0).by(Long.MAX_VALUE);
+        result.read.from(small.peer(), source.id(), 0, 5L * chunkBytes)
+                .guardedBy(0, 42)
+                .into(into, 0)
+                .by(Long.MAX_VALUE);
 
         rig.until(client.submit(result)::ended);
         rig.settle();
@@ -346,7 +360,10 @@ final class TcpReadTest {
         assertEquals(3, small.guards.pins);
         assertEquals(0, small.guards.pinned);
         small.guards.laterFromPin = Integer.MAX_VALUE;
-        result.read.from(small.peer(), source.id(), 0, 5L * chunkBytes).guardedBy(0, 42).into(into, 0).by(Long.MAX_VALUE);
+        result.read.from(small.peer(), source.id(), 0, 5L * chunkBytes)
+                .guardedBy(0, 42)
+                .into(into, 0)
+                .by(Long.MAX_VALUE);
         rig.until(client.submit(result)::ended);
         assertEquals(ReadStatus.OK, result.status, "the lane goes on");
     }

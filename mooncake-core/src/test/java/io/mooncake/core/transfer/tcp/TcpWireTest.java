@@ -45,7 +45,8 @@ final class TcpWireTest {
             long[][] ranges = {{Long.MAX_VALUE - 7, 16}, {4090, 7}, {-1, 1}, {0, -1}};
             for (long[] range : ranges) {
                 raw.send(Raw.read(server.id, source.id(), range[0], range[1]));
-                assertEnd(raw, Frames.OUT_OF_BOUNDS, "region r1 of node " + server.id + ": offset " + range[0] + " + " + range[1]);
+                assertEnd(raw, Frames.OUT_OF_BOUNDS,
+                        "region r1 of node " + server.id + ": offset " + range[0] + " + " + range[1]);
             }
             assertEquals(0, server.count(Counter.BYTES_SERVED));
             raw.send(Raw.read(server.id, source.id(), 4090, 6));
@@ -190,7 +191,8 @@ final class TcpWireTest {
             assertEquals(Frames.REFUSED, refused.type);
             assertEquals(Frames.WHY_VERSION, refused.status());
             assertEquals(server.id.incarnation(), refused.incarnation);
-            assertEquals("node " + server.id + " speaks version 1 of the protocol, not 9: run the same release everywhere",
+            assertEquals(
+                    "node " + server.id + " speaks version 1 of the protocol, not 9: run the same release everywhere",
                     refused.text());
             assertEquals(0, raw.awaitEnd());
         }

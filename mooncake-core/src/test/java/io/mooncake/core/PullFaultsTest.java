@@ -1,0 +1,129 @@
+package io.mooncake.core;
+
+import static io.mooncake.core.TestNodes.BLOCK;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.BlockView;
+import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.schedule.Scheduler;
+import io.mooncake.core.transfer.Outcome;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Transfer;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Whatever goes wrong on the way of a piece ends that piece, and only that. */
+class PullFaultsTest {
+    private static final BlockId ID = BlockId.of("k");
+    private static final BlockId OTHER = BlockId.of("other");
+
+    @Test
+    void aReplicaOfABlockLongerThanTheSlotsHereIsRefused() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b", builder -> builder.blockSize(BLOCK / 2));
+            TestNodes.write(a, ID, BLOCK, 1);
+            TestNodes.write(a, OTHER, BLOCK / 2, 1);
+            Transfer transfer = b.store()
+                    .prepare(List.of(Piece.replica(ID), Piece.replica(OTHER)), TransferOptions.DEFAULT)
+                    .submit();
+            assertEquals(Transfer.State.FAILED, transfer.join());
+            assertEquals(Outcome.REFUSED, transfer.outcome(0));
+            assertEquals(Kind.OUT_OF_BOUNDS, Objects.requireNonNull(transfer.cause(0)).kind());
+            assertEquals(Outcome.OK, transfer.outcome(1));
+        }
+    }
+
+    @Test
+    void aSchedulerThatThrowsEndsThePiece() {
+        AtomicInteger asked = new AtomicInteger();
+        Scheduler scheduler = (holders, view) -> {
+            asked.incrementAndGet();
+            throw new UnsupportedOperationException("broken");
+        };
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b", builder -> builder.scheduler(scheduler));
+            BlockRef ref = TestNodes.write(a, ID, BLOCK, 1);
+            a.store().evict(List.of(ID));
+            TestNodes.announced(a);
+            Region region = nodes.region(b, 2 * BLOCK);
+            // The first piece asks in submit, the second one in the conductor, after its reference was stale.
+            Transfer transfer = b.store()
+                    .prepare(List.of(Piece.of(OTHER, 0, Piece.WHOLE, Destination.at(region, 0)),
+                            Piece.of(ref, 0, Piece.WHOLE, Destination.at(region, BLOCK))), TransferOptions.DEFAULT)
+                    .submit();
+            assertEquals(Transfer.State.FAILED, transfer.join());
+            for (int i = 0; i < 2; i++) {
+                assertEquals(Outcome.REFUSED, transfer.outcome(i));
+                assertInstanceOf(UnsupportedOperationException.class,
+                        Objects.requireNonNull(transfer.cause(i)).getCause());
+            }
+            assertEquals(2, asked.get());
+            assertEquals(0, region.uses());
+            assertTrue(transfer.isReleased());
+        }
+    }
+
+    @Test
+    void aReplicaByAReferenceOfThisNodeIsThereOrNotOk() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b");
+            BlockRef ref = TestNodes.write(a, ID, BLOCK, 1);
+            Transfer transfer = a.store()
+                    .prepare(List.of(new Piece(ID, ref, 0, Piece.WHOLE, Destination.replica(), 0)),
+                            TransferOptions.DEFAULT);
+            assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
+            a.store().evict(List.of(ID));
+            TestNodes.announced(a);
+            transfer.submit().join();
+            assertEquals(Outcome.STALE, transfer.outcome(0));
+            // With another holder of the version it comes from there.
+            BlockRef again = TestNodes.write(a, ID, BLOCK, 2);
+            assertEquals(Outcome.OK, b.store().read(Piece.replica(ID)));
+            TestNodes.announced(b);
+            a.store().evict(List.of(ID));
+            TestNodes.announced(a);
+            Piece back = new Piece(ID, again, 0, Piece.WHOLE, Destination.replica(), 0);
+            assertEquals(Outcome.OK, a.store().read(back));
+            try (BlockView view = a.store().newView()) {
+                assertTrue(a.store().acquire(ID, view));
+                assertEquals(again.version(), view.ref().version());
+            }
+        }
+    }
+
+    @Test
+    void waitingForASlotIsNoWork() throws Exception {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b", builder -> builder.threading(ThreadingMode.INVOKER).poolSize(2 * BLOCK));
+            TestNodes.write(a, ID, BLOCK, 1);
+            TestNodes.write(a, OTHER, BLOCK, 1);
+            try (BlockWriter first = b.store().allocate(BlockId.of("first"), BLOCK);
+                    BlockWriter second = b.store().allocate(BlockId.of("second"), BLOCK)) {
+                Transfer pull = b.store()
+                        .prepare(List.of(Piece.replica(ID), Piece.replica(OTHER)), TransferOptions.DEFAULT)
+                        .submit();
+                int idle = 0;
+                for (int cycle = 0; cycle < 1000; cycle++) {
+                    idle += b.doWork() == 0 ? 1 : 0;
+                }
+                assertTrue(idle > 900, "only " + idle + " of 1000 cycles were idle");
+                assertFalse(pull.isDone());
+                first.abort();
+                second.abort();
+                assertEquals(Transfer.State.COMPLETED, pull.join());
+            }
+        }
+    }
+}
