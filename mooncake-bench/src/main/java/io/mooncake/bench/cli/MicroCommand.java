@@ -159,7 +159,8 @@ final class MicroCommand implements Callable<Integer> {
         try {
             return new Runner(options.build(), progress).run();
         } catch (NoBenchmarksException e) {
-            throw new BadInputException("--include = '" + include + "' matches no benchmark; leave it out to run all", e);
+            throw new BadInputException("--include = '" + include + "' matches no benchmark; leave it out to run all",
+                    e);
         } catch (RunnerException e) {
             throw new IllegalStateException("a benchmark failed; its JVM said:\n" + progress.said(), e);
         }
