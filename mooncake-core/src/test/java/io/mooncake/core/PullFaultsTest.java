@@ -6,19 +6,26 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.schedule.Scheduler;
+import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
+import java.lang.foreign.Arena;
+import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Whatever goes wrong on the way of a piece ends that piece, and only that. */
 class PullFaultsTest {
@@ -124,6 +131,33 @@ class PullFaultsTest {
                 second.abort();
                 assertEquals(Transfer.State.COMPLETED, pull.join());
             }
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1 << 10, 1 << 20})
+    void memoryThatCannotBeWrittenRefusesTheReadAndNoMore(long length) {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.blockSize(1 << 20).poolSize(4 << 20));
+            TestNodes.write(a, ID, length, 1);
+            Region readOnly = a.register(Memory.of(nodes.memory(length).asReadOnly()), Access.LOCAL_ONLY);
+            Region gone = a.register(Memory.of(freed(length)), Access.LOCAL_ONLY);
+            Region good = nodes.region(a, length);
+            Transfer transfer = a.store()
+                    .prepare(Stream.of(readOnly, gone, good)
+                            .map(region -> Piece.of(ID, 0, Piece.WHOLE, Destination.at(region, 0)))
+                            .toList(), TransferOptions.DEFAULT);
+            assertEquals(Transfer.State.FAILED, transfer.submit().join());
+            assertEquals(Outcome.REFUSED, transfer.outcome(0));
+            assertEquals(Outcome.REFUSED, transfer.outcome(1));
+            assertEquals(Outcome.OK, transfer.outcome(2));
+            assertEquals(0, readOnly.uses() + gone.uses() + good.uses());
+        }
+    }
+
+    private static MemorySegment freed(long bytes) {
+        try (Arena arena = Arena.ofShared()) {
+            return arena.allocate(bytes);
         }
     }
 }

@@ -144,9 +144,15 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
             return ended(read, ReadStatus.REFUSED, refusal);
         }
         long length = Math.min(EngineContext.MAX_CHUNK_BYTES, read.length() - read.received);
-        ReadStatus status = source.access() == Access.GUARDED
-                ? copyPinned(read, source, length)
-                : copyRetained(read, source, length);
+        ReadStatus status;
+        try {
+            status = source.access() == Access.GUARDED
+                    ? copyPinned(read, source, length)
+                    : copyRetained(read, source, length);
+        } catch (RuntimeException e) {
+            return ended(read, ReadStatus.REFUSED, new MooncakeException(Kind.ILLEGAL_STATE, read + " into "
+                    + read.destination() + ": memory is read-only, or was freed before its region was closed", e));
+        }
         if (status != ReadStatus.OK) {
             return ended(read, status, status != ReadStatus.REFUSED
                     ? null
