@@ -18,9 +18,9 @@ import picocli.CommandLine.Spec;
  * <p>Exit codes: 0 the run went well, 1 it failed (for example a byte was wrong), 2 the input was bad. Bad input is one line on
  * standard error, whatever was bad about it.
  */
-@Command(name = "mooncake-bench", description = "Drives and measures Mooncake for Java.", mixinStandardHelpOptions = true,
-        versionProvider = Main.Version.class, subcommands = {ReplayCommand.class, TransferCommand.class,
-                MicroCommand.class})
+@Command(name = "mooncake-bench", description = "Drives and measures Mooncake for Java.", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, subcommands = {
+        ReplayCommand.class, TransferCommand.class,
+        MicroCommand.class})
 public final class Main implements Runnable {
     static final int OK = 0;
     static final int FAILED = 1;
@@ -78,7 +78,9 @@ public final class Main implements Runnable {
     }
 
     private static void say(CommandLine command, Exception e, String hint) {
-        String message = Objects.requireNonNullElse(e.getMessage(), e.toString()).strip().replaceAll("\\s*\\R\\s*", " ");
+        String message = Objects.requireNonNullElse(e.getMessage(), e.toString())
+                .strip()
+                .replaceAll("\\s*\\R\\s*", " ");
         PrintWriter err = command.getErr();
         err.println(command.getCommandSpec().qualifiedName() + ": " + message + hint);
         err.flush();
