@@ -125,6 +125,8 @@ final class Callbacks implements AutoCloseable, Runnable {
                 return;
             } catch (RejectedExecutionException e) {
                 LOG.debug("the callback executor rejected a callback, which runs here instead", e);
+            } catch (Throwable e) { // Whatever a user's executor throws must not end this thread or lose the callback.
+                LOG.error("the callback executor threw; the callback runs here instead", e);
             }
         }
         runGuarded(callback);

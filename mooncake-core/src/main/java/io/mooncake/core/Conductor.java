@@ -70,9 +70,8 @@ final class Conductor implements Agent, BlockListener {
     @Override
     public int doWork() {
         long tickets = asked.get();
-        int marks = node.blocks().doWork(node.nowNs());
-        int work = marks + takeIn() + retryForSlots();
-        if (marks == 0 && answered != tickets) {
+        int work = node.blocks().doWork(node.nowNs()) + takeIn() + retryForSlots();
+        if (node.blocks().isCaughtUp() && answered != tickets) {
             answered = tickets;
             work++;
         }
