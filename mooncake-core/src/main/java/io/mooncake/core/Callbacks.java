@@ -58,8 +58,11 @@ final class Callbacks implements AutoCloseable, Runnable {
         }
     }
 
-    /** An event or a message; any thread. False when too many are waiting. */
+    /** An event or a message; any thread. False when too many are waiting, or after the close. */
     boolean offer(Runnable callback) {
+        if (closed) {
+            return false;
+        }
         if (queued.incrementAndGet() > MAX_QUEUED) {
             queued.decrementAndGet();
             return false;
@@ -86,6 +89,13 @@ final class Callbacks implements AutoCloseable, Runnable {
             }
         }
         runDue();
+    }
+
+    /** INVOKER: hands on what is due, in the owning thread; else that is the own thread's. */
+    void runDueWhereInvoked() {
+        if (thread == null) {
+            runDue();
+        }
     }
 
     /** Hands on what is due. */
