@@ -146,6 +146,11 @@ final class Conductor implements Agent, BlockListener {
         LOG.error("node {}: the registry threw at {}: other nodes know it wrongly", node.id(), ref, e);
     }
 
+    @Override
+    public void onDue() {
+        wakeup.run();
+    }
+
     /** The pollers are closed before: what they gave up is here now. */
     @Override
     public void onClose() {

@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -260,13 +261,15 @@ public final class Node implements AutoCloseable {
 
         void open() {
             NodeConfig.Environment environment = config.environment();
+            // Before the pool, whose reservation can take seconds.
+            Supplier<EvictionPolicy> policy = EvictionPolicy.named(config.evictionPolicy());
             pool = new DramPool("dram", List.of(new SizeClass(config.blockSize(), config.slots())),
                     environment.memory());
             Region region = regions.register(pool.memory(), Access.GUARDED);
             blocks = new BlockManager(new ManagerConfig(id, List.of(new PoolBinding(pool, region)), counters,
                     environment.nanoClock(), waits, environment.registry()::highestCounter,
                     config.allocateTimeout().toNanos(), config.cachedBlocks(),
-                    EvictionPolicy.named(config.evictionPolicy())), conductor);
+                    policy), conductor);
             EngineContext context = new EngineContext(id, config.cluster(), regions, blocks, counters,
                     environment.nanoClock(),
                     this::onMessage);

@@ -81,6 +81,10 @@ final class Pull implements Transfer.Work, ReadListener {
                     + part.piece.offset() + " + " + length + " > valid length " + source.length()));
             return;
         }
+        if (source.node().equals(node.id())) {
+            // A copy is a use as a view is; what peers read is not, since a one-sided read tells nobody.
+            node.blocks().touch(source.id());
+        }
         TransferEngine engine = owner == null ? null : node.engineTo(owner);
         if (owner == null || engine == null) {
             part.tried.add(source);

@@ -144,10 +144,11 @@ public final class BlockId implements Comparable<BlockId> {
 
     @Override
     public int hashCode() {
-        // Short keys differ in few bits, so all words are mixed; the multiplier is the golden ratio's.
-        long mixed = (w0 ^ Long.rotateLeft(w1, 17) ^ Long.rotateLeft(w2, 31) ^ Long.rotateLeft(w3, 47))
-                * 0x9E3779B97F4A7C15L;
-        return (int) (mixed >>> 32);
+        // Short keys differ in few bits: each word has a multiplier of its own (the golden ratio's and three odd ones),
+        // else digits in two words cancel out; and the upper half, where all bits arrive, is folded down and spread again.
+        long sum = w0 * 0x9E3779B97F4A7C15L + w1 * 0xC2B2AE3D27D4EB4FL + w2 * 0x165667B19E3779F9L
+                + w3 * 0xD6E8FEB86659FD93L;
+        return (int) (((sum ^ (sum >>> 32)) * 0x9E3779B97F4A7C15L) >>> 32);
     }
 
     @Override

@@ -2,7 +2,7 @@ package io.mooncake.core.manager;
 
 import io.mooncake.core.block.BlockRef;
 
-/** Is told what became of this node's blocks. Called by the conductor: quick, never blocking, never throwing. */
+/** Is told what became of this node's blocks. Called by the conductor, but for {@link #onDue}: quick, never blocking, never throwing. */
 public interface BlockListener {
     /** Why a block went. */
     enum EvictReason {
@@ -28,4 +28,7 @@ public interface BlockListener {
      * @param reason why
      */
     void onEvicted(BlockRef ref, EvictReason reason);
+
+    /** There is something for {@link BlockManager#doWork}. Any thread; does nothing where that is polled anyway. */
+    default void onDue() {}
 }

@@ -34,7 +34,8 @@ public final class BlockManager implements GuardSource {
     private static final long HANDLE_GENERATION = (1L << (63 - HANDLE_SLOT_BITS)) - 1;
 
     private final ManagerConfig config;
-    private final SlotTable table;
+    /** Not private: tests look at control words. */
+    final SlotTable table;
     private final Holds holds;
     private final Caretaker caretaker;
     private final ConcurrentHashMap<BlockId, SlotWriter> writers = new ConcurrentHashMap<>();
@@ -52,7 +53,7 @@ public final class BlockManager implements GuardSource {
      */
     public BlockManager(ManagerConfig config, BlockListener listener) {
         this.config = config;
-        table = new SlotTable(config.self(), config.pools(), config.nanoClock());
+        table = new SlotTable(config.self(), config.pools(), config.nanoClock(), listener::onDue);
         holds = new Holds(table, config.nanoClock());
         caretaker = new Caretaker(table, config, listener);
         lastTouch = new AtomicLong(config.nanoClock().getAsLong());
@@ -236,7 +237,7 @@ public final class BlockManager implements GuardSource {
     }
 
     Hold holdOf(Entry entry, long ttlNs) {
-        return holds.begin(List.of(entry), ttlNs);
+        return begin(List.of(entry), ttlNs);
     }
 
     /**
@@ -341,6 +342,18 @@ public final class BlockManager implements GuardSource {
         }
     }
 
+    /**
+     * Counts one block as used now, if it is here. Allocates nothing.
+     *
+     * @param id the block
+     */
+    public void touch(BlockId id) {
+        Entry entry = table.blocks.get(id);
+        if (entry != null) {
+            table.words.used(entry.slot, now());
+        }
+    }
+
     /** Ticks that no other call of touch gets, now or as soon after as that allows. */
     private long nextTicks(int count) {
         while (true) {
@@ -391,7 +404,16 @@ public final class BlockManager implements GuardSource {
             }
             held.add(entry);
         }
-        return holds.begin(List.copyOf(held), ttlNs);
+        return begin(List.copyOf(held), ttlNs);
+    }
+
+    private Hold begin(List<Entry> held, long ttlNs) {
+        Hold hold = holds.begin(held, ttlNs);
+        if (table.closed) {
+            // close() may have ended all holds just before: nobody else would end this one.
+            hold.close();
+        }
+        return hold;
     }
 
     // ---- guarded reads of peers

@@ -92,6 +92,7 @@ final class Caretaker {
         }
         if (best >= 0 && wanted.get(best) == 0) {
             wanted.set(best, 1);
+            listener.onDue();
         }
     }
 

@@ -43,6 +43,7 @@ final class SlotTable {
     final ConcurrentHashMap<BlockId, Entry> blocks = new ConcurrentHashMap<>();
 
     private final LongSupplier nanoClock;
+    private final Runnable onDue;
     private final @Nullable Entry[] entries;
     private final @Nullable BlockId[] names;
 
@@ -50,7 +51,8 @@ final class SlotTable {
     /** Set when the conductor is gone: who gives back then does its work. */
     volatile @Nullable Runnable orphaned;
 
-    SlotTable(NodeId self, List<PoolBinding> pools, LongSupplier nanoClock) {
+    SlotTable(NodeId self, List<PoolBinding> pools, LongSupplier nanoClock, Runnable onDue) {
+        this.onDue = onDue;
         this.self = self;
         this.nanoClock = nanoClock;
         spaces = new Space[pools.size()];
@@ -268,7 +270,6 @@ final class SlotTable {
             }
             return null;
         }
-        words.used(slot, nanoClock.getAsLong());
         return entry;
     }
 
@@ -369,6 +370,7 @@ final class SlotTable {
 
     void mark(int slot) {
         marks.mark(slot);
+        onDue.run();
         afterGiveBack();
     }
 

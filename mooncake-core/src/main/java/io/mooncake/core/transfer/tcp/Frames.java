@@ -26,7 +26,7 @@ import java.nio.charset.StandardCharsets;
  *
  *   HELLO    0   sender's incarnation  8                    WELCOME  (no body)
  *            8   cluster length        1
- *            9   name length           1                    REFUSED  0   why    4   1 version, 2 cluster, 3 incarnation, 4 busy
+ *            9   name length           1                    REFUSED  0   why    4   1 version, 2 cluster, 3 incarnation
  *            10  cluster, name                                       4   text
  *
  *   QUERY    0   region                4                    REGION   0   region     4

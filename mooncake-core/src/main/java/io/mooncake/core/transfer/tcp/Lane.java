@@ -3,7 +3,6 @@ package io.mooncake.core.transfer.tcp;
 import io.mooncake.core.base.MooncakeException.Kind;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 
@@ -15,8 +14,6 @@ import java.nio.channels.SocketChannel;
  * </pre>
  */
 abstract class Lane {
-    /** Room for the largest frame that is handled in one piece: a message, or a small chunk. */
-    static final int BUFFER_BYTES = 72 * 1024;
     /** What one lane may receive, and what it may send, before it is another lane's turn. */
     static final long CYCLE_BYTES = 2L << 20;
 
@@ -51,10 +48,6 @@ abstract class Lane {
         this.channel = channel;
         this.interest = interest;
         key = channel.register(poller.selector(), interest, this);
-    }
-
-    static ByteBuffer newBuffer(int bytes, boolean direct) {
-        return (direct ? ByteBuffer.allocateDirect(bytes) : ByteBuffer.allocate(bytes)).order(ByteOrder.LITTLE_ENDIAN);
     }
 
     /** Receives and sends what is possible now, within the budget; says whether anything was. */
@@ -191,19 +184,19 @@ abstract class Lane {
 
     /** Takes the buffers that an open lane works with; what was received and not consumed moves along. */
     final void takeBuffers() {
-        ByteBuffer larger = poller.takeBuffer();
+        ByteBuffer larger = poller.buffers().take();
         int rest = tail - head;
         larger.put(0, in, head, rest);
         in = larger;
         head = 0;
         tail = rest;
-        out = poller.takeBuffer();
+        out = poller.buffers().take();
         sentTo = 0;
     }
 
     final void giveBuffers() {
-        poller.giveBuffer(in);
-        poller.giveBuffer(out);
+        poller.buffers().give(in);
+        poller.buffers().give(out);
         in = EMPTY;
         out = EMPTY;
         head = 0;

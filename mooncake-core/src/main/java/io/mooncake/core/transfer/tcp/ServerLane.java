@@ -74,7 +74,7 @@ final class ServerLane extends Lane {
     @Override
     int read() throws IOException {
         if (in.capacity() == 0) {
-            in = newBuffer(Frames.MAX_HELLO_BYTES, false);
+            in = Buffers.small(Frames.MAX_HELLO_BYTES);
         }
         return fill(in.capacity());
     }
@@ -164,7 +164,7 @@ final class ServerLane extends Lane {
 
     private void refuse(int why, String text) {
         closing = true;
-        out = newBuffer(Frames.HEADER_BYTES + Integer.BYTES + Frames.MAX_TEXT_BYTES, false);
+        out = Buffers.small(Frames.HEADER_BYTES + Integer.BYTES + Frames.MAX_TEXT_BYTES);
         Frames.text(out, Frames.REFUSED, 0, context.self().incarnation(), why, text);
         poller.onRefused(remote, text);
     }

@@ -4,6 +4,9 @@ import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.EngineContext;
+import java.io.IOException;
+import java.net.StandardSocketOptions;
+import java.nio.channels.SocketChannel;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -107,6 +110,18 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, long conne
         return new TcpConfig(bind, advertised, connectTimeoutNs, handshakeTimeoutNs, stallTimeoutNs, queueCapacity,
                 chunkBytes,
                 sendBytes, receiveBytes, maxHandshaking);
+    }
+
+    /** Prepares a connection for the poller: small frames leave at once, no call blocks. */
+    void tune(SocketChannel channel) throws IOException {
+        channel.configureBlocking(false);
+        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
+        if (sendBufferBytes > 0) {
+            channel.setOption(StandardSocketOptions.SO_SNDBUF, sendBufferBytes);
+        }
+        if (receiveBufferBytes > 0) {
+            channel.setOption(StandardSocketOptions.SO_RCVBUF, receiveBufferBytes);
+        }
     }
 
     private static void atLeast(String name, long value, long least) {

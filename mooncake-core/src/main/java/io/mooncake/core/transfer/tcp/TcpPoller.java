@@ -15,14 +15,11 @@ import io.mooncake.core.transfer.Region;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ProtocolException;
-import java.net.StandardSocketOptions;
-import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.channels.UnresolvedAddressException;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -39,11 +36,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class TcpPoller implements Poller {
     private static final int COMMANDS_PER_CYCLE = 256;
-    private static final int ACCEPTS_PER_CYCLE = 16;
-    private static final int MAX_HOT = 4;
-    private static final int COOL_AFTER_IDLE_POLLS = 256;
     private static final int CYCLES_PER_SELECT = 16;
-    private static final int MAX_SPARE_BUFFERS = 32;
     private static final long TICK_NS = 1_000_000;
     private static final long IDLE_TICK_NS = 10_000_000;
     private static final long SWEEP_NS = 1_000_000_000;
@@ -52,25 +45,21 @@ final class TcpPoller implements Poller {
     private final EngineContext context;
     private final TcpInbox inbox;
     private final Selector selector;
-    private final ServerSocketChannel server;
-    private final SelectionKey serverKey;
+    private final Acceptor acceptor;
     private final LimitedLog log;
     private final Consumer<SelectionKey> onReady = this::onReady;
 
     private final List<Lane> lanes = new ArrayList<>();
     private final Map<NodeId, ClientLane> clients = new HashMap<>();
-    private final Lane[] hot = new Lane[MAX_HOT];
-    private int hotCount;
+    private final HotLanes hot = new HotLanes();
     private final List<Lane> ready = new ArrayList<>();
     private final List<ClientLane> dirty = new ArrayList<>();
-    private boolean acceptReady;
     private boolean coldTraffic;
     private int cycle;
-    private int handshaking;
 
     private final Windows.Cache sources = new Windows.Cache();
     private final Windows.Cache destinations = new Windows.Cache();
-    private final ArrayDeque<ByteBuffer> buffers = new ArrayDeque<>();
+    private final Buffers buffers = new Buffers();
 
     private long nowNs;
     private long nextTickNs;
@@ -87,9 +76,8 @@ final class TcpPoller implements Poller {
         this.context = context;
         this.inbox = inbox;
         this.selector = selector;
-        this.server = server;
         log = new LimitedLog(context.self(), context.nanoClock());
-        serverKey = server.register(selector, SelectionKey.OP_ACCEPT);
+        acceptor = new Acceptor(this, selector, server);
         nowNs = context.nanoClock().getAsLong();
         nextTickNs = nowNs;
         nextSweepNs = nowNs + SWEEP_NS;
@@ -106,6 +94,10 @@ final class TcpPoller implements Poller {
 
     Selector selector() {
         return selector;
+    }
+
+    LimitedLog log() {
+        return log;
     }
 
     /** The time at which this duty cycle began. */
@@ -126,7 +118,7 @@ final class TcpPoller implements Poller {
         nowNs = context.nanoClock().getAsLong();
         int work = takeCommands();
         work += pollHot();
-        if (coldTraffic || hotCount == 0 || ++cycle % CYCLES_PER_SELECT == 0) {
+        if (coldTraffic || hot.size() == 0 || ++cycle % CYCLES_PER_SELECT == 0) {
             work += select();
         }
         if (nowNs - nextTickNs >= 0 || nowNs - earliestDeadlineNs >= 0) {
@@ -220,7 +212,7 @@ final class TcpPoller implements Poller {
     private ClientLane connect(NodeId peer, Endpoint endpoint) throws IOException {
         SocketChannel channel = SocketChannel.open();
         try {
-            tune(channel);
+            config.tune(channel);
             channel.connect(new InetSocketAddress(endpoint.host(), endpoint.port()));
             ClientLane lane = new ClientLane(this, channel, peer, endpoint);
             keep(lane);
@@ -232,36 +224,18 @@ final class TcpPoller implements Poller {
         }
     }
 
-    private void tune(SocketChannel channel) throws IOException {
-        channel.configureBlocking(false);
-        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-        if (config.sendBufferBytes() > 0) {
-            channel.setOption(StandardSocketOptions.SO_SNDBUF, config.sendBufferBytes());
-        }
-        if (config.receiveBufferBytes() > 0) {
-            channel.setOption(StandardSocketOptions.SO_RCVBUF, config.receiveBufferBytes());
-        }
-    }
-
-    private void keep(Lane lane) {
+    void keep(Lane lane) {
         lane.index = lanes.size();
         lanes.add(lane);
-        if (!lane.isOpen()) {
-            handshaking++;
-        }
     }
 
     private int pollHot() {
         int work = 0;
-        for (int i = hotCount - 1; i >= 0; i--) {
-            Lane lane = hot[i];
-            if (poll(lane)) {
-                lane.idlePolls = 0;
-                work++;
-            } else if (!lane.lost && ++lane.idlePolls > COOL_AFTER_IDLE_POLLS) {
-                cool(lane);
-                lane.updateInterest();
-            }
+        for (int i = hot.size() - 1; i >= 0; i--) {
+            Lane lane = hot.get(i);
+            boolean worked = poll(lane);
+            hot.onPolled(lane, worked);
+            work += worked ? 1 : 0;
         }
         return work;
     }
@@ -277,14 +251,13 @@ final class TcpPoller implements Poller {
     }
 
     private void onReady(SelectionKey key) {
-        if (key.equals(serverKey)) {
-            acceptReady = true;
-        } else {
-            Lane lane = (Lane) key.attachment();
+        if (key.attachment() instanceof Lane lane) {
             if (!lane.ready) {
                 lane.ready = true;
                 ready.add(lane);
             }
+        } else {
+            acceptor.onReady();
         }
     }
 
@@ -300,10 +273,7 @@ final class TcpPoller implements Poller {
             }
         }
         ready.clear();
-        if (acceptReady) {
-            acceptReady = false;
-            work += accept();
-        }
+        work += acceptor.accept(lanes);
         return work;
     }
 
@@ -327,66 +297,8 @@ final class TcpPoller implements Poller {
 
     /** A lane had traffic: polls it directly from now on where there is room for that, else leaves it to the selector. */
     private void warm(Lane lane) {
-        if (lane.lost || lane.hot) {
-            return;
-        }
-        if (hotCount < MAX_HOT && lane.isOpen()) {
-            lane.hot = true;
-            lane.idlePolls = 0;
-            hot[hotCount++] = lane;
-        } else {
+        if (!lane.lost && !lane.hot && !hot.add(lane)) {
             lane.updateInterest();
-        }
-    }
-
-    private void cool(Lane lane) {
-        for (int i = 0; i < hotCount; i++) {
-            if (hot[i].equals(lane)) {
-                hot[i] = hot[--hotCount];
-                lane.hot = false;
-                return;
-            }
-        }
-    }
-
-    private int accept() {
-        int accepted = 0;
-        try {
-            for (; accepted < ACCEPTS_PER_CYCLE; accepted++) {
-                SocketChannel channel = server.accept();
-                if (channel == null) {
-                    break;
-                }
-                try {
-                    tune(channel);
-                    if (handshaking >= config.maxHandshaking()) {
-                        loseOldestHandshake();
-                    }
-                    keep(new ServerLane(this, channel));
-                } catch (IOException e) {
-                    channel.close();
-                    log.debug(server, "could not take an accepted connection", e);
-                }
-            }
-        } catch (IOException e) {
-            // Likely no file descriptor is left: look again at the next tick, not in a hot loop.
-            serverKey.interestOps(0);
-            log.warn("cannot accept a connection", e);
-        }
-        return accepted;
-    }
-
-    private void loseOldestHandshake() {
-        ServerLane oldest = null;
-        for (int i = 0; i < lanes.size(); i++) {
-            if (lanes.get(i) instanceof ServerLane lane && !lane.isOpen()
-                    && (oldest == null || lane.handshakeDeadlineNs() - oldest.handshakeDeadlineNs() < 0)) {
-                oldest = lane;
-            }
-        }
-        if (oldest != null) {
-            lose(oldest, new LaneLost(Kind.BACK_PRESSURE, "more than " + config.maxHandshaking()
-                    + " connections without a handshake"));
         }
     }
 
@@ -406,9 +318,7 @@ final class TcpPoller implements Poller {
                 lose(lane, e);
             }
         }
-        if (serverKey.interestOps() == 0) {
-            serverKey.interestOps(SelectionKey.OP_ACCEPT);
-        }
+        acceptor.tick();
         if (nowNs - nextSweepNs >= 0) {
             nextSweepNs = nowNs + SWEEP_NS;
             sources.sweep();
@@ -441,7 +351,9 @@ final class TcpPoller implements Poller {
     }
 
     void onOpened(Lane lane) {
-        handshaking--;
+        if (lane instanceof ServerLane) {
+            acceptor.onStrangerGone();
+        }
         context.counters().increment(Counter.LANES_OPENED);
         log.debug(lane, "is open", null);
     }
@@ -470,24 +382,17 @@ final class TcpPoller implements Poller {
         return windows;
     }
 
-    ByteBuffer takeBuffer() {
-        ByteBuffer buffer = buffers.poll();
-        return buffer == null ? Lane.newBuffer(Lane.BUFFER_BYTES, true) : buffer.clear();
-    }
-
-    void giveBuffer(ByteBuffer buffer) {
-        if (buffer.capacity() == Lane.BUFFER_BYTES && buffers.size() < MAX_SPARE_BUFFERS) {
-            buffers.push(buffer);
-        }
+    Buffers buffers() {
+        return buffers;
     }
 
     /** A connection has ended: closes it and ends what was on it. */
-    private void lose(Lane lane, Exception why) {
+    void lose(Lane lane, Exception why) {
         if (lane.lost) {
             return;
         }
         lane.lost = true;
-        cool(lane);
+        hot.remove(lane);
         Lane last = lanes.removeLast();
         if (!last.equals(lane)) {
             lanes.set(lane.index, last);
@@ -499,7 +404,9 @@ final class TcpPoller implements Poller {
         if (lane.isOpen()) {
             context.counters().increment(Counter.LANES_LOST);
         } else {
-            handshaking--;
+            if (lane instanceof ServerLane) {
+                acceptor.onStrangerGone();
+            }
             context.counters().increment(Counter.HANDSHAKES_REFUSED);
         }
         close(lane.channel);
@@ -533,11 +440,11 @@ final class TcpPoller implements Poller {
             if (awake.getAndSet(false) || closed || maxNs <= 0 || !inbox.isEmpty()) {
                 return;
             }
-            for (int i = 0; i < hotCount; i++) {
-                hot[i].updateInterest();
+            for (int i = 0; i < hot.size(); i++) {
+                hot.get(i).updateInterest();
             }
-            long mostNs = inbox.isIdle() ? handshaking > 0 || hotCount > 0 ? IDLE_TICK_NS : maxNs : TICK_NS;
-            selector.select(onReady, Math.max(1, (Math.min(maxNs, mostNs) + 999_999) / 1_000_000));
+            long mostNs = !inbox.isIdle() ? TICK_NS : acceptor.strangers() > 0 || hot.size() > 0 ? IDLE_TICK_NS : maxNs;
+            selector.select(onReady, (Math.min(maxNs, mostNs) - 1) / 1_000_000 + 1);
             coldTraffic = true;
         } catch (IOException e) {
             throw new IllegalStateException("the selector of node " + context.self() + " failed", e);
@@ -578,8 +485,7 @@ final class TcpPoller implements Poller {
                 Thread.onSpinWait();
             }
         }
-        close(server);
+        close(acceptor.channel());
         close(selector);
-        buffers.clear();
     }
 }

@@ -1,0 +1,29 @@
+package io.mooncake.bench.cli;
+
+/** The ways in which a replayed request gets at a block. */
+enum AccessPath {
+    /** The block is on this node and used where it lies. */
+    LOCAL_VIEW("local view", "localView"),
+    /** The block is on this node and copied into the request's own memory. */
+    LOCAL_COPY("local copy", "localCopy"),
+    /** The block is on another node, is pulled into this node's pool and used there. */
+    REMOTE_PULL("remote pull", "remotePull");
+
+    private final String label;
+    private final String key;
+
+    AccessPath(String label, String key) {
+        this.label = label;
+        this.key = key;
+    }
+
+    /** Its name for people. */
+    String label() {
+        return label;
+    }
+
+    /** Its name in JSON. */
+    String key() {
+        return key;
+    }
+}

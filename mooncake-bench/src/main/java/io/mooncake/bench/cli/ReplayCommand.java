@@ -1,0 +1,124 @@
+package io.mooncake.bench.cli;
+
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Replays a request trace on embedded nodes, and verifies every byte that is read. */
+@Command(name = "replay", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, sortOptions = false, description = {
+        "Replays a request trace on embedded nodes that are joined by TCP over loopback.",
+        "Each request goes to the next node, reads the longest prefix that is cached anywhere in the cluster,"
+                + " and writes the rest; every byte read is verified.",
+        "Exit code 0: all bytes were right; 1: the run failed; 2: bad input."})
+final class ReplayCommand implements Callable<Integer> {
+    private static final int GENERATED_REQUESTS = 6_000;
+
+    @Spec
+    @SuppressWarnings("NullAway.Init") // by picocli
+    private CommandSpec spec;
+
+    @Option(names = "--trace", paramLabel = "FILE", description = "JSON lines with timestamp, input_length, output_length, hash_ids. Default: a generated trace.")
+    private @Nullable Path trace;
+
+    @Option(names = "--requests", paramLabel = "N", description = "Requests at most of a file (default: all), or to be generated (default: "
+            + GENERATED_REQUESTS + ").")
+    private @Nullable Integer requests;
+
+    @Option(names = "--max-blocks", paramLabel = "N", defaultValue = "64", description = "Most blocks of a generated request (default: ${DEFAULT-VALUE}).")
+    private int maxBlocks;
+
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "What a generated trace is made of (default: ${DEFAULT-VALUE}).")
+    private long seed;
+
+    @Option(names = "--save-trace", paramLabel = "FILE", description = "Also writes the trace to a file.")
+    private @Nullable Path saveTrace;
+
+    @Option(names = "--nodes", paramLabel = "N", defaultValue = "4", description = "Embedded nodes (default: ${DEFAULT-VALUE}).")
+    private int nodes;
+
+    @Option(names = "--capacity", paramLabel = "BLOCKS", defaultValue = "10000", description = "Blocks that each node caches (default: ${DEFAULT-VALUE}).")
+    private int capacity;
+
+    @Option(names = "--block-size", paramLabel = "SIZE", defaultValue = "64KiB", converter = SizeConverter.class, description = "Bytes of a block, such as 64KiB, 64MiB, 1GiB (default: ${DEFAULT-VALUE}).")
+    private long blockSize;
+
+    @Option(names = "--policy", paramLabel = "NAME", defaultValue = "lru", description = "Eviction policy (default: ${DEFAULT-VALUE}).")
+    private String policy = "";
+
+    @Option(names = "--speed", paramLabel = "FACTOR", defaultValue = "0", description = "How many times faster than the trace's clock; 0 = as fast as possible (default: ${DEFAULT-VALUE}).")
+    private double speed;
+
+    @Option(names = "--passes", paramLabel = "N", defaultValue = "1", description = "How often the trace is replayed, on nodes that stay as they are (default: ${DEFAULT-VALUE}).")
+    private int passes;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Also writes the results as JSON.")
+    private @Nullable Path json;
+
+    @Override
+    public Integer call() throws IOException {
+        ReplayOptions options = new ReplayOptions(nodes, capacity, blockSize, policy, speed, passes);
+        ReplayOptions.within("--max-blocks", maxBlocks, 1, 1 << 20);
+        if (requests != null) {
+            ReplayOptions.within("--requests", requests, 1, Integer.MAX_VALUE);
+        }
+        Json.checkWritable(json);
+        Json.checkWritable("--save-trace", saveTrace);
+        options.checkMemory(FreeMemory.read(Path.of("/")));
+        Trace requested = load();
+        if (saveTrace != null) {
+            requested.write(saveTrace);
+        }
+        return replay(options, requested);
+    }
+
+    private Trace load() {
+        if (trace != null) {
+            return TraceReader.read(trace, requests == null ? Long.MAX_VALUE : requests);
+        }
+        return TraceGenerator.generate(seed, requests == null ? GENERATED_REQUESTS : requests, maxBlocks);
+    }
+
+    private int replay(ReplayOptions options, Trace requested) throws IOException {
+        PrintWriter err = spec.commandLine().getErr();
+        PrintWriter out = spec.commandLine().getOut();
+        ReplayStats stats = new ReplayStats(err);
+        try (Cluster cluster = new Cluster(options)) {
+            ReplayRun run = new ReplayRun(cluster, options.blockSize(), stats);
+            MemoryUse before = MemoryUse.now();
+            Pace pace = new Pace(options.speed(), System::nanoTime, LockSupport::parkNanos);
+            Progress progress = new Progress(err, Progress.onTerminal(), System::nanoTime,
+                    (long) options.passes() * requested.requests().size());
+            for (int pass = 0; pass < options.passes(); pass++) {
+                long start = System.nanoTime();
+                run.pass(requested, pace, progress);
+                stats.passEnded(System.nanoTime() - start, MemoryUse.now());
+            }
+            progress.clear();
+            ReplayReport report = new ReplayReport(cluster, options, stats, before, source());
+            report.print(out);
+            if (json != null) {
+                Json.write(json, report.toMap());
+            }
+        }
+        return stats.verificationErrors() + stats.failures() == 0 ? Main.OK : Main.FAILED;
+    }
+
+    private Map<String, Object> source() {
+        Map<String, Object> source = new LinkedHashMap<>();
+        source.put("trace", trace == null ? null : trace.toString());
+        if (trace == null) {
+            source.put("seed", seed);
+            source.put("maxBlocks", maxBlocks);
+        }
+        return source;
+    }
+}

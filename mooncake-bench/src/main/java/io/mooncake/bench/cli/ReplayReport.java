@@ -1,0 +1,189 @@
+package io.mooncake.bench.cli;
+
+import io.mooncake.bench.cli.Cluster.Member;
+import io.mooncake.bench.cli.ReplayStats.Pass;
+import io.mooncake.core.base.ByteSize;
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.pool.BlockPool;
+import java.io.PrintWriter;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/** What a replay has to show for itself, as a table for people and as JSON. */
+final class ReplayReport {
+    private final Cluster cluster;
+    private final ReplayOptions options;
+    private final ReplayStats stats;
+    private final MemoryUse before;
+    private final Map<String, Object> source;
+
+    /**
+     * A report of what is there now.
+     *
+     * @param cluster still open
+     * @param options how it ran
+     * @param stats what was measured
+     * @param before what the process used before the first pass
+     * @param source where the trace came from
+     */
+    ReplayReport(Cluster cluster, ReplayOptions options, ReplayStats stats, MemoryUse before,
+            Map<String, Object> source) {
+        this.cluster = cluster;
+        this.options = options;
+        this.stats = stats;
+        this.before = before;
+        this.source = source;
+    }
+
+    /**
+     * Prints the table.
+     *
+     * @param out where to
+     */
+    void print(PrintWriter out) {
+        double seconds = stats.ns() / 1e9;
+        out.printf(Locale.ROOT, "%,d requests, %,d references, %,d hits: hit ratio %.4f%n", stats.requests().count(),
+                stats.references(), stats.hits(), stats.hitRatio());
+        out.printf(Locale.ROOT,
+                "%d %s, %s blocks, %,d a node, %s; %.1f s, %,.0f requests/s, %.2f GB/s read and written%n%n",
+                options.nodes(), options.nodes() == 1 ? "node" : "nodes", ByteSize.format(options.blockSize()),
+                options.capacity(), options.policy(), seconds,
+                stats.requests().count() / seconds, stats.requests().bytes() / 1e9 / seconds);
+        line(out, "", "count", "bytes", "GB/s", "p50", "p99", "p999");
+        for (AccessPath path : AccessPath.values()) {
+            row(out, path.label(), stats.path(path), path != AccessPath.LOCAL_VIEW);
+        }
+        row(out, "write", stats.writes(), false);
+        row(out, "request", stats.requests(), true);
+        out.printf(Locale.ROOT, "%n  evictions %,d, verification errors %,d, failures %,d%n%n",
+                cluster.total(Counter.EVICTIONS_POLICY),
+                stats.verificationErrors(), stats.failures());
+        memory(out);
+        out.flush();
+    }
+
+    private static void row(PrintWriter out, String label, Measure measure, boolean moves) {
+        boolean any = measure.count() > 0;
+        line(out, label, String.format(Locale.ROOT, "%,d", measure.count()), size(measure.bytes()),
+                moves && any ? fixed(measure.gigabytesPerSecond(), 2) : "-", any ? time(measure.percentileNs(50)) : "-",
+                any ? time(measure.percentileNs(99)) : "-", any ? time(measure.percentileNs(99.9)) : "-");
+    }
+
+    private void memory(PrintWriter out) {
+        List<Pass> passes = stats.passes();
+        line(out, "after GC", "hit ratio", "seconds", "heap", "direct", "native", "resident");
+        line(out, "start", "", "", size(before.heap()), size(before.direct()), size(before.nativeMemory()),
+                size(before.resident()));
+        for (int i = 0; i < passes.size(); i++) {
+            Pass pass = passes.get(i);
+            MemoryUse memory = pass.memory();
+            line(out, "pass " + (i + 1), fixed(pass.hitRatio(), 4), fixed(pass.ns() / 1e9, 1), size(memory.heap()),
+                    size(memory.direct()), size(memory.nativeMemory()), size(memory.resident()));
+        }
+        if (passes.size() > 1) {
+            MemoryUse first = passes.getFirst().memory();
+            MemoryUse last = passes.getLast().memory();
+            line(out, "growth", "", "", growth(first.heap(), last.heap()), growth(first.direct(), last.direct()),
+                    growth(first.nativeMemory(), last.nativeMemory()), growth(first.resident(), last.resident()));
+        }
+    }
+
+    private static void line(PrintWriter out, Object... columns) {
+        out.printf(Locale.ROOT, "  %-12s %12s %12s %10s %10s %10s %10s%n", columns);
+    }
+
+    private static String fixed(double number, int digits) {
+        return String.format(Locale.ROOT, "%." + digits + "f", number);
+    }
+
+    private static String size(long bytes) {
+        return bytes == MemoryUse.UNKNOWN ? "-" : ByteSize.rounded((double) bytes);
+    }
+
+    private static String growth(long before, long after) {
+        if (before == MemoryUse.UNKNOWN || after == MemoryUse.UNKNOWN) {
+            return "-";
+        }
+        return (after < before ? "" : "+") + ByteSize.rounded((double) (after - before));
+    }
+
+    private static String time(long ns) {
+        return ns < 10_000
+                ? ns + " ns"
+                : ns < 10_000_000
+                        ? String.format(Locale.ROOT, "%.1f us", ns / 1e3)
+                        : String.format(Locale.ROOT, "%.1f ms", ns / 1e6);
+    }
+
+    /**
+     * Everything that the table shows, and more.
+     *
+     * @return for {@link Json}
+     */
+    Map<String, Object> toMap() {
+        Map<String, Object> map = new LinkedHashMap<>();
+        map.put("command", "replay");
+        map.put("requests", stats.requests().count());
+        map.put("references", stats.references());
+        map.put("hits", stats.hits());
+        map.put("hitRatio", stats.hitRatio());
+        map.put("verificationErrors", stats.verificationErrors());
+        map.put("failures", stats.failures());
+        map.put("evictions", cluster.total(Counter.EVICTIONS_POLICY));
+        map.put("seconds", stats.ns() / 1e9);
+        map.put("bytes", stats.requests().bytes());
+        map.put("gigabytesPerSecond", stats.ns() == 0 ? 0.0 : (double) stats.requests().bytes() / stats.ns());
+        Map<String, Object> paths = new LinkedHashMap<>();
+        for (AccessPath path : AccessPath.values()) {
+            paths.put(path.key(), measure(stats.path(path), path != AccessPath.LOCAL_VIEW));
+        }
+        map.put("paths", paths);
+        map.put("writes", measure(stats.writes(), false));
+        map.put("requestTimes", measure(stats.requests(), true));
+        map.put("memoryBefore", before.toMap());
+        map.put("passes", passes());
+        Map<String, Object> config = options.toMap();
+        config.putAll(source);
+        map.put("config", config);
+        map.put("nodes", cluster.members().stream().map(ReplayReport::node).toList());
+        return map;
+    }
+
+    private static Map<String, Object> measure(Measure measure, boolean moves) {
+        Map<String, Object> map = measure.toMap();
+        if (!moves) {
+            map.remove("gigabytesPerSecond"); // no byte is moved while it is measured
+        }
+        return map;
+    }
+
+    private List<Map<String, Object>> passes() {
+        List<Map<String, Object>> passes = new ArrayList<>();
+        for (Pass pass : stats.passes()) {
+            Map<String, Object> map = new LinkedHashMap<>();
+            map.put("requests", pass.requests());
+            map.put("references", pass.references());
+            map.put("hits", pass.hits());
+            map.put("hitRatio", pass.hitRatio());
+            map.put("seconds", pass.ns() / 1e9);
+            map.put("bytes", pass.bytes());
+            map.put("memoryAfter", pass.memory().toMap());
+            passes.add(map);
+        }
+        return passes;
+    }
+
+    private static Map<String, Object> node(Member member) {
+        BlockPool.Usage usage = member.node().usage();
+        Map<String, Object> map = new LinkedHashMap<>();
+        map.put("name", member.node().id().name());
+        map.put("slotsUsed", usage.used());
+        map.put("slotsQuarantined", usage.quarantined());
+        map.put("slotsFree", usage.free());
+        map.put("counters", member.node().counters().snapshot());
+        return map;
+    }
+}

@@ -1,0 +1,66 @@
+package io.mooncake.bench.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class MainTest {
+    @TempDir
+    @SuppressWarnings("NullAway.Init") // by JUnit
+    Path folder;
+
+    @ParameterizedTest
+    @ValueSource(strings = {"--help", "--version", "replay --help", "replay --version"})
+    void shouldAnswerWhatItIs(String args) {
+        CliRun run = CliRun.of(args.split(" "));
+        assertEquals(Main.OK, run.exitCode(), run::err);
+        assertTrue(run.out().contains("mooncake-bench"), run::out);
+        assertEquals("", run.err());
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"", "frobnicate", "--frobnicate", "replay --frobnicate", "replay surplus", "replay --nodes",
+            "replay --nodes -1", "replay --nodes 0", "replay --nodes 65", "replay --nodes two", "replay --capacity -5",
+            "replay --capacity 0", "replay --passes -1", "replay --requests -1", "replay --max-blocks 0",
+            "replay --seed 1.5",
+            "replay --speed -1", "replay --speed NaN", "replay --speed Infinity", "replay --block-size -1",
+            "replay --block-size 0", "replay --block-size 63", "replay --block-size 12parsecs",
+            "replay --block-size 9999999PiB",
+            "replay --trace does/not/exist.jsonl", "replay --trace .", "replay --json does/not/exist.json",
+            "replay --json .",
+            "replay --capacity 1000000000 --block-size 64GiB", "replay --nodes 1 --capacity 4 --policy clairvoyant"})
+    void shouldAnswerBadInputWithOneLineAndExitCode2(String args) {
+        CliRun run = CliRun.of(args.isEmpty() ? new String[0] : args.split(" "));
+        assertEquals(Main.BAD_INPUT, run.exitCode(), run::err);
+        assertEquals(1, run.err().lines().count(), run::err);
+        assertTrue(run.err().startsWith("mooncake-bench"), run::err);
+        assertEquals("", run.out());
+    }
+
+    @Test
+    void shouldNameTheBrokenLineOfATrace() throws IOException {
+        Path file = folder.resolve("trace.jsonl");
+        Files.writeString(file, "{\"timestamp\": 0, \"hash_ids\": [1]}\n{\"timestamp\": 1, \"hash_ids\": [-1]}\n");
+        CliRun run = CliRun.of("replay", "--trace", file.toString());
+        assertEquals(Main.BAD_INPUT, run.exitCode());
+        assertEquals(1, run.err().lines().count(), run::err);
+        assertTrue(run.err().contains("line 2: field \"hash_ids\" is negative: -1"), run::err);
+    }
+
+    @Test
+    void shouldShowTheArithmeticOfWhatDoesNotFit() {
+        CliRun run = CliRun.of("replay", "--capacity", "1000000000", "--block-size", "64MiB");
+        assertEquals(Main.BAD_INPUT, run.exitCode());
+        assertTrue(run.err()
+                .contains("4 nodes x (1000000000 cached + 64 spare + 1 copy buffer) x (64MiB + 512B bookkeeping)"),
+                run::err);
+        assertTrue(run.err().contains("60 % of"), run::err);
+    }
+}

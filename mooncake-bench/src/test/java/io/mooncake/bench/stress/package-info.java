@@ -1,0 +1,5 @@
+/** Tests. */
+@NullMarked
+package io.mooncake.bench.stress;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,58 @@
+package io.mooncake.core.manager;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+
+final class LruPolicyTest {
+    @Test
+    void shouldAlwaysNameTheLeastRecentlyUsed() {
+        for (long seed = 0; seed < 50; seed++) {
+            SplittableRandom random = new SplittableRandom(seed);
+            EvictionPolicy policy = EvictionPolicy.named("LRU").get();
+            long[] lastUse = new long[100];
+            // A clock that wraps in the middle.
+            long tick = Long.MAX_VALUE - 1_000;
+            List<Integer> present = new ArrayList<>();
+            for (int step = 0; step < 2_000; step++) {
+                tick += random.nextInt(3);
+                int slot = random.nextInt(100);
+                switch (random.nextInt(4)) {
+                    case 0 -> {
+                        if (!present.contains(slot)) {
+                            lastUse[slot] = tick;
+                            present.add(slot);
+                            policy.add(slot, tick);
+                        }
+                    }
+                    case 1 -> {
+                        if (present.removeIf(s -> s == slot)) {
+                            policy.remove(slot);
+                        }
+                    }
+                    default -> lastUse[slot] = tick;
+                }
+                long now = tick;
+                int oldest = present.stream()
+                        .min(Comparator.<Integer>comparingLong(s -> lastUse[s] - now).thenComparing(s -> s))
+                        .orElse(-1);
+                assertEquals(oldest, policy.candidate(s -> lastUse[s]), "seed " + seed + ", step " + step);
+            }
+        }
+    }
+
+    @Test
+    void shouldNameThePoliciesThereAre() {
+        MooncakeException e = assertThrows(MooncakeException.class, () -> EvictionPolicy.named("fifo"));
+        assertEquals(Kind.CONFIG_ERROR, e.kind());
+        assertTrue(String.valueOf(e.getMessage()).contains("'fifo': there are lru"), e::getMessage);
+    }
+}

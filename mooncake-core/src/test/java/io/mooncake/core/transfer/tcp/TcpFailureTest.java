@@ -1,0 +1,390 @@
+package io.mooncake.core.transfer.tcp;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.Endpoint;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.ReadListener;
+import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.Region;
+import java.io.IOException;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Peers that are not there, go away, answer wrongly or late; reads that are given up. */
+@Timeout(120)
+final class TcpFailureTest {
+    private static final int LONG = 1 << 20;
+
+    private final Rig rig = new Rig();
+    private final Rig.Side client = rig.side("client");
+    private final MemorySegment to = rig.filled(LONG, Rig.FILL);
+    private final Region into = client.register(to, Access.LOCAL_ONLY);
+
+    @AfterEach
+    void close() {
+        rig.close();
+    }
+
+    private void assertUnreachable(Rig.Result result, Kind kind, String part) {
+        rig.until(result::ended);
+        assertEquals(ReadStatus.UNREACHABLE, result.status);
+        assertEquals(kind, result.cause().kind());
+        assertTrue(String.valueOf(result.cause().getMessage()).contains(part), result.cause().getMessage());
+        assertEquals(1, result.ends);
+    }
+
+    @Test
+    void shouldEndUnreachableWhenNobodyListens() throws IOException {
+        Peer gone;
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            gone = listener.peer();
+        }
+        Rig.Result one = client.read(gone, 1, 0, 8, into);
+        Rig.Result two = client.read(gone, 1, 0, 8, into);
+        assertTrue(client.engine.send(gone, Rig.utf8("dropped")));
+        assertUnreachable(one, Kind.PEER_UNREACHABLE, "node raw#5 at 127.0.0.1:");
+        assertUnreachable(two, Kind.PEER_UNREACHABLE, "refused");
+        assertUnreachable(client.read(new Peer(gone.id(), Map.of()), 1, 0, 8, into), Kind.PEER_UNREACHABLE,
+                "no tcp address");
+    }
+
+    @Test
+    void shouldEndUnreachableWhenTheHostHasNoAddress() {
+        Peer nowhere = new Peer(new NodeId("x", 1), Map.of("tcp", new Endpoint("no.such.host.invalid", 1)));
+        assertUnreachable(client.read(nowhere, 1, 0, 8, into), Kind.PEER_UNREACHABLE, "no.such.host.invalid");
+    }
+
+    @Test
+    void shouldEndUnreachableWhenAnotherLifeAnswers() {
+        Rig.Side server = rig.side("server");
+        Peer earlier = new Peer(new NodeId("server", 17), server.peer().endpoints());
+        assertUnreachable(client.read(earlier, 1, 0, 8, into), Kind.STALE_INCARNATION,
+                "node " + server.id + " answers here");
+        assertEquals(1, server.count(Counter.HANDSHAKES_REFUSED));
+        assertEquals(1, client.count(Counter.HANDSHAKES_REFUSED));
+    }
+
+    @Test
+    void shouldEndUnreachableWhenThePeerBelongsToAnotherCluster() {
+        Rig.Side other = rig.side(new NodeId("other", 3), "elsewhere", TcpConfig.defaults());
+        assertUnreachable(client.read(other.peer(), 1, 0, 8, into), Kind.UNAUTHORIZED, "cluster 'elsewhere'");
+    }
+
+    @Test
+    void shouldEndUnreachableWhenThePeerSpeaksAnotherVersion() throws IOException {
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
+            try (Raw raw = listener.accept()) {
+                raw.next();
+                raw.send(Raw.frame(Frames.WELCOME, 0, 5, new byte[0]).put(Frames.VERSION_AT, (byte) 2));
+                assertUnreachable(result, Kind.PROTOCOL_ERROR, "speaks version 2");
+            }
+        }
+    }
+
+    @Test
+    void shouldEndUnreachableWhenAnAnswerComesFromAnotherLife() throws IOException {
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
+            Raw.Frame[] read = new Raw.Frame[1];
+            try (Raw raw = listener.serving(8, read)) {
+                raw.send(Raw.frame(Frames.END, read[0].cookie, 6, new byte[4]));
+                assertUnreachable(result, Kind.STALE_INCARNATION, "incarnation 6");
+            }
+        }
+    }
+
+    @Test
+    void shouldEndEveryReadUnreachableWhenTheServerDiesInMidRead() {
+        Rig.Side server = rig.side("server");
+        Region source = server.register(rig.pattern(64 << 20), Access.READABLE);
+        Region large = client.register(rig.filled(64 << 20, Rig.FILL), Access.LOCAL_ONLY);
+        List<Rig.Result> results = new ArrayList<>();
+        for (int i = 0; i < 300; i++) {
+            results.add(client.read(server.peer(), source.id(), 0, 64 << 20, large));
+        }
+        rig.until(() -> results.getFirst().read.received > 0);
+        server.engine.poller().onClose();
+        for (Rig.Result result : results) {
+            assertUnreachable(result, Kind.PEER_UNREACHABLE, "node " + server.id);
+        }
+        assertEquals(0, source.uses());
+        assertEquals(1, client.count(Counter.LANES_LOST));
+        assertUnreachable(client.read(server.peer(), source.id(), 0, 8, into), Kind.PEER_UNREACHABLE, "refused");
+    }
+
+    @Test
+    void shouldConnectAgainAfterALoss() throws IOException {
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            Rig.Result first = client.read(listener.peer(), 1, 0, 8, into);
+            listener.serving(8, new Raw.Frame[1]).close();
+            assertUnreachable(first, Kind.PEER_UNREACHABLE, "closed the connection");
+            Rig.Result second = client.read(listener.peer(), 1, 0, 8, into);
+            Raw.Frame[] read = new Raw.Frame[1];
+            try (Raw raw = listener.serving(8, read)) {
+                raw.send(listener.chunk(read[0].cookie, 0, new byte[8], 0));
+                rig.until(second::ended);
+                assertEquals(ReadStatus.OK, second.status);
+            }
+        }
+    }
+
+    @Test
+    void shouldEndUnreachableWithoutAnHandshakeInTime() throws IOException {
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
+            try (Raw raw = listener.accept()) {
+                raw.next();
+                rig.nowNs += client.config.handshakeTimeoutNs();
+                assertUnreachable(result, Kind.PEER_UNREACHABLE, "no handshake within 5000 ms");
+            }
+        }
+    }
+
+    @Test
+    void shouldGiveUpAPeerThatAnswersNothing() throws IOException {
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
+            try (Raw raw = listener.serving(8, new Raw.Frame[1])) {
+                rig.nowNs += client.config.stallTimeoutNs();
+                assertUnreachable(result, Kind.PEER_UNREACHABLE, "answered nothing for 10000 ms");
+                assertEquals(0, raw.awaitEnd());
+            }
+        }
+    }
+
+    @Test
+    void shouldEndReadsAtTheirDeadlineWhereverTheyWait() throws IOException {
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            Rig.Result late = new Rig.Result();
+            late.read.from(listener.peer(), 1, 0, 8).into(into, 0).by(rig.nowNs);
+            rig.until(client.submit(late)::ended);
+            assertEquals(ReadStatus.TIMED_OUT, late.status);
+
+            Rig.Result connecting = new Rig.Result();
+            connecting.read.from(listener.peer(), 1, 0, 8).into(into, 0).by(rig.nowNs + 500);
+            client.submit(connecting);
+            rig.settle();
+            rig.nowNs += 500;
+            rig.cycle();
+            assertEquals(ReadStatus.TIMED_OUT, connecting.status);
+
+            try (Raw raw = listener.accept()) {
+                raw.next();
+                raw.send(Raw.frame(Frames.WELCOME, 0, 5, new byte[0]));
+                Rig.Result asking = new Rig.Result();
+                asking.read.from(listener.peer(), 1, 0, 8).into(into, 0).by(rig.nowNs + 500);
+                client.submit(asking);
+                assertEquals(Frames.QUERY, raw.next().type);
+                rig.nowNs += 500;
+                rig.cycle();
+                assertEquals(ReadStatus.TIMED_OUT, asking.status);
+                assertEquals(1, asking.ends);
+            }
+        }
+    }
+
+    @Test
+    void shouldNotTouchTheDestinationOfATimedOutReadWhenItsPayloadComesLate() throws IOException {
+        lateData(true);
+    }
+
+    @Test
+    void shouldNotTouchTheDestinationOfAReadThatWasGivenUp() throws IOException {
+        lateData(false);
+    }
+
+    private void lateData(boolean deadline) throws IOException {
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            Rig.Result result = new Rig.Result();
+            result.read.from(listener.peer(), 1, 0, LONG).into(into, 0).by(rig.nowNs + Rig.SECOND_NS);
+            client.submit(result);
+            Raw.Frame[] read = new Raw.Frame[1];
+            try (Raw raw = listener.serving(LONG, read)) {
+                byte[] payload = new byte[LONG / 2];
+                Arrays.fill(payload, (byte) 0x11);
+                ByteBuffer chunk = listener.chunk(read[0].cookie, 0, payload, 0);
+                int half = chunk.limit() / 2;
+                raw.send(chunk.slice(0, half));
+                rig.until(() -> result.read.received >= half - 100);
+                if (deadline) {
+                    rig.nowNs += Rig.SECOND_NS;
+                } else {
+                    result.givenUp = true;
+                    rig.nowNs += 1_000_000;
+                }
+                rig.cycle();
+                assertEquals(deadline ? ReadStatus.TIMED_OUT : ReadStatus.CANCELED, result.status);
+                to.fill((byte) 0x77);
+                raw.send(chunk.slice(half, chunk.limit() - half));
+                raw.send(listener.chunk(read[0].cookie, LONG / 2, payload, 0));
+                assertEquals(Frames.CANCEL, raw.next().type);
+
+                Rig.Result next = client.read(listener.peer(), 1, 0, 8,
+                        client.register(rig.filled(8, Rig.FILL), Access.LOCAL_ONLY));
+                Raw.Frame second = raw.next();
+                assertNotEquals(read[0].cookie, second.cookie);
+                raw.send(listener.chunk(second.cookie, 0, new byte[8], 0));
+                rig.until(next::ended);
+                assertEquals(ReadStatus.OK, next.status);
+                assertEquals(1, result.ends);
+                assertTrue(Rig.isFilled(to, (byte) 0x77));
+                assertTrue(client.count(Counter.STALE_COMPLETIONS) > 0);
+            }
+        }
+    }
+
+    @Test
+    void shouldDropAnswersWithAStaleCookie() throws IOException {
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            Rig.Result result = client.read(listener.peer(), 1, 0, 100_000, into);
+            Raw.Frame[] read = new Raw.Frame[1];
+            try (Raw raw = listener.serving(100_000, read)) {
+                long stale = Cookie.of(Cookie.generation(read[0].cookie) - 1, Cookie.slot(read[0].cookie));
+                raw.send(listener.chunk(stale, 0, new byte[50_000], 0));
+                raw.send(listener.chunk(Cookie.of(9, 200), 7, new byte[3], 0));
+                raw.send(Raw.frame(Frames.END, stale, listener.id.incarnation(), new byte[4]));
+                rig.until(() -> client.count(Counter.STALE_COMPLETIONS) == 3);
+                rig.settle();
+                assertFalse(result.ended());
+                assertTrue(Rig.isFilled(to, Rig.FILL));
+                raw.send(listener.chunk(read[0].cookie, 0, new byte[100_000], 0));
+                rig.until(result::ended);
+                assertEquals(ReadStatus.OK, result.status);
+            }
+        }
+    }
+
+    @Test
+    void shouldCloseALaneWhoseServerBreaksTheProtocol() throws IOException {
+        byte[] ok = new byte[8];
+        for (int fault = 0; fault < 6; fault++) {
+            try (Raw.Listener listener = new Raw.Listener(rig)) {
+                Rig.Result result = client.read(listener.peer(), 1, 0, 16, into);
+                Raw.Frame[] read = new Raw.Frame[1];
+                try (Raw raw = listener.serving(16, read)) {
+                    long cookie = read[0].cookie;
+                    raw.send(switch (fault) {
+                        case 0 -> listener.chunk(cookie, 8, ok, 0);
+                        case 1 -> listener.chunk(cookie, 0, new byte[17], 0);
+                        case 2 -> Raw.frame(Frames.WELCOME, 0, 5, new byte[0]);
+                        case 3 -> Raw.frame(Frames.REGION, cookie, 5, new byte[24]);
+                        case 4 -> Raw.frame((byte) 33, cookie, 5, new byte[0]);
+                        default -> Rig.utf8("HTTP/1.1 400 Bad Request");
+                    });
+                    assertUnreachable(result, Kind.PROTOCOL_ERROR, "node raw#5");
+                    assertEquals(fault + 1, client.count(Counter.PROTOCOL_ERRORS));
+                }
+            }
+        }
+        assertTrue(Rig.isFilled(to.asSlice(8), Rig.FILL));
+    }
+
+    @Test
+    void shouldRefuseAReadThatTheServerEndsWithoutBytes() throws IOException {
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            Rig.Result result = client.read(listener.peer(), 1, 0, 16, into);
+            Raw.Frame[] read = new Raw.Frame[1];
+            try (Raw raw = listener.serving(16, read)) {
+                raw.send(Raw.frame(Frames.END, read[0].cookie, 5, new byte[4]));
+                rig.until(result::ended);
+                assertEquals(ReadStatus.REFUSED, result.status, "DONE with bytes outstanding is no success");
+            }
+        }
+    }
+
+    @Test
+    void shouldEndEverythingOnCloseAndAcceptNothingAfter() throws IOException {
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            Rig.Result posted = client.read(listener.peer(), 1, 0, 16, into);
+            try (Raw raw = listener.serving(16, new Raw.Frame[1])) {
+                Rig.Result queued = client.read(listener.peer(), 1, 0, 16, into);
+                client.engine.poller().onClose();
+                client.engine.poller().onClose();
+                for (Rig.Result result : List.of(posted, queued)) {
+                    assertEquals(ReadStatus.CANCELED, result.status);
+                    assertEquals(Kind.CLOSED, result.cause().kind());
+                    assertEquals(1, result.ends);
+                }
+                assertFalse(
+                        client.engine.submit(new GuardedRead(posted, 0).from(listener.peer(), 1, 0, 1).into(into, 0)));
+                assertFalse(client.engine.send(listener.peer(), Rig.utf8("x")));
+                assertEquals(0, client.engine.poller().doWork());
+                assertEquals(0, raw.awaitEnd());
+            }
+        }
+    }
+
+    @Test
+    void shouldLeaveNoReadWithoutEndWhenSubmitAndCloseRace() throws InterruptedException {
+        for (int round = 0; round < 50; round++) {
+            try (Rig own = new Rig()) {
+                Rig.Side side = own.side("racing");
+                Peer nobody = new Peer(new NodeId("x", 1), Map.of());
+                AtomicInteger accepted = new AtomicInteger();
+                AtomicInteger ended = new AtomicInteger();
+                ReadListener listener = new ReadListener() {
+                    @Override
+                    public void onReadEnded(GuardedRead read, ReadStatus status) {
+                        ended.incrementAndGet();
+                    }
+
+                    @Override
+                    public boolean isGivenUp(GuardedRead read) {
+                        return false;
+                    }
+                };
+                CountDownLatch started = new CountDownLatch(2);
+                List<Thread> threads = new ArrayList<>();
+                for (int t = 0; t < 2; t++) {
+                    threads.add(Thread.ofPlatform().start(() -> {
+                        started.countDown();
+                        while (side.engine
+                                .submit(new GuardedRead(listener, 0).from(nobody, 1, 0, 0).by(Long.MAX_VALUE))) {
+                            accepted.incrementAndGet();
+                        }
+                    }));
+                }
+                started.await();
+                side.engine.poller().doWork();
+                side.engine.poller().onClose();
+                for (Thread thread : threads) {
+                    thread.join();
+                }
+                assertEquals(accepted.get(), ended.get());
+            }
+        }
+    }
+
+    @Test
+    void shouldWakeAParkedPoller() throws InterruptedException {
+        Rig.Side server = rig.side("server");
+        Region source = server.register(rig.pattern(64), Access.READABLE);
+        client.engine.poller().wakeup();
+        client.engine.poller().park(Long.MAX_VALUE);
+        Thread poller = Thread.ofPlatform().start(() -> client.engine.poller().park(Long.MAX_VALUE));
+        Rig.Result result = client.read(server.peer(), source.id(), 0, 8, into);
+        poller.join();
+        client.engine.poller().park(1);
+        rig.until(result::ended);
+        assertEquals(ReadStatus.OK, result.status);
+    }
+}
