@@ -49,6 +49,15 @@ final class AgentGroup implements AutoCloseable {
         }
         pollers.forEach(poller -> agents.add(new PollerAgent(poller)));
         agents.add(conductor);
+        try {
+            startAll(config, idles);
+        } catch (RuntimeException | Error e) {
+            close();
+            throw e;
+        }
+    }
+
+    private void startAll(NodeConfig config, List<AgentIdle> idles) {
         switch (config.threading()) {
             case INVOKER -> owner = Thread.currentThread();
             case SHARED -> start(new CompositeAgent(agents), idles.getFirst(), config.environment().threads());
@@ -82,14 +91,26 @@ final class AgentGroup implements AutoCloseable {
         LOG.error("node {}: an agent failed in one duty cycle and goes on", node, error);
     }
 
+    /** Refuses every thread but the owner, if that lives, where there are no threads of its own. */
+    void checkMayRun() {
+        Thread runs = owner;
+        if (runs != null && Thread.currentThread() != runs && runs.isAlive()) {
+            throw notYours();
+        }
+    }
+
+    private MooncakeException notYours() {
+        return new MooncakeException(Kind.ILLEGAL_STATE,
+                "node " + node + (invoked
+                        ? " is INVOKER and owned by thread "
+                                + owner + ": only that one may run it, wait for it or close it"
+                        : " has threads of its own: doWork is for INVOKER"));
+    }
+
     /** INVOKER: one duty cycle of every agent, in the owning thread. */
     int doWork() {
         if (!invoked || Thread.currentThread() != owner) {
-            throw new MooncakeException(Kind.ILLEGAL_STATE,
-                    "node " + node + (invoked
-                            ? " is INVOKER and owned by thread "
-                                    + owner + ": only that one may run it or wait for it"
-                            : " has threads of its own: doWork is for INVOKER"));
+            throw notYours();
         }
         int work = 0;
         for (int i = 0; !closed && i < agents.size(); i++) {

@@ -58,8 +58,11 @@ final class Callbacks implements AutoCloseable, Runnable {
         }
     }
 
-    /** An event or a message; any thread. False when too many are waiting. */
+    /** An event or a message; any thread. False when too many are waiting, or after the close. */
     boolean offer(Runnable callback) {
+        if (closed) {
+            return false;
+        }
         if (queued.incrementAndGet() > MAX_QUEUED) {
             queued.decrementAndGet();
             return false;
@@ -86,6 +89,13 @@ final class Callbacks implements AutoCloseable, Runnable {
             }
         }
         runDue();
+    }
+
+    /** INVOKER: hands on what is due, in the owning thread; else that is the own thread's. */
+    void runDueWhereInvoked() {
+        if (thread == null) {
+            runDue();
+        }
     }
 
     /** Hands on what is due. */
@@ -125,6 +135,8 @@ final class Callbacks implements AutoCloseable, Runnable {
                 return;
             } catch (RejectedExecutionException e) {
                 LOG.debug("the callback executor rejected a callback, which runs here instead", e);
+            } catch (Throwable e) { // Whatever a user's executor throws must not end this thread or lose the callback.
+                LOG.error("the callback executor threw; the callback runs here instead", e);
             }
         }
         runGuarded(callback);

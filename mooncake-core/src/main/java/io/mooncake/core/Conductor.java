@@ -7,6 +7,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.agrona.concurrent.Agent;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The node's agent for everything that is not moving bytes: it acts on the slots that were marked, announces, evicts, ends holds by
@@ -21,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * <p>What comes in cannot be refused, hence is linked through itself: one link a slot, one a part.
  */
 final class Conductor implements Agent, BlockListener {
+    private static final Logger LOG = LoggerFactory.getLogger(Conductor.class);
+
     private final NodeParts node;
     private final Runnable wakeup;
     private final AtomicReference<@Nullable Part> taken = new AtomicReference<>();
@@ -70,9 +74,8 @@ final class Conductor implements Agent, BlockListener {
     @Override
     public int doWork() {
         long tickets = asked.get();
-        int marks = node.blocks().doWork(node.nowNs());
-        int work = marks + takeIn() + retryForSlots();
-        if (marks == 0 && answered != tickets) {
+        int work = node.blocks().doWork(node.nowNs()) + takeIn() + retryForSlots();
+        if (node.blocks().isCaughtUp() && answered != tickets) {
             answered = tickets;
             work++;
         }
@@ -120,14 +123,27 @@ final class Conductor implements Agent, BlockListener {
 
     @Override
     public void onWritten(BlockRef ref) {
-        node.registry().announce(ref);
+        try {
+            node.registry().announce(ref);
+        } catch (RuntimeException e) {
+            registryThrew(ref, e);
+        }
         node.events().raise(BlockEvent.Kind.WRITTEN, ref);
     }
 
     @Override
     public void onEvicted(BlockRef ref, EvictReason reason) {
-        node.registry().withdraw(ref);
+        try {
+            node.registry().withdraw(ref);
+        } catch (RuntimeException e) {
+            registryThrew(ref, e);
+        }
         node.events().raise(BlockEvent.Kind.EVICTED, ref);
+    }
+
+    /** The slot's way goes on: a registry is a hint, and one that is behind costs a retry. */
+    private void registryThrew(BlockRef ref, RuntimeException e) {
+        LOG.error("node {}: the registry threw at {}: other nodes know it wrongly", node.id(), ref, e);
     }
 
     @Override

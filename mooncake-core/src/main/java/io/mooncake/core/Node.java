@@ -192,19 +192,39 @@ public final class Node implements AutoCloseable {
      * again to free what was pinned.
      *
      * @throws MooncakeException IN_USE naming the blocks that are still pinned or being written; their memory stays mapped until the
-     *     last of them is closed
+     *     last of them is closed; ILLEGAL_STATE, with nothing done, in INVOKER mode while another thread owns the node
      */
     @Override
     public void close() {
-        boolean first = parts.beginClosing();
-        if (first) {
-            parts.registry().leave(parts.id);
-            agents.close();
-            parts.callbacks.close();
+        agents.checkMayRun();
+        boolean first;
+        // Whoever closes too waits here: what follows is the conductor's work, which is nobody else's while that lives.
+        synchronized (agents) {
+            first = parts.beginClosing();
+            if (first) {
+                leave();
+                agents.close();
+            }
         }
-        parts.blocks().close(parts.nowNs() + parts.config.closeTimeout().toNanos());
+        try {
+            parts.callbacks.runDueWhereInvoked();
+            parts.blocks().close(parts.nowNs() + parts.config.closeTimeout().toNanos());
+        } finally {
+            if (first) {
+                // Only now, so that listeners are not called by this thread, inside the manager's lock.
+                parts.callbacks.close();
+            }
+        }
         if (first) {
             LOG.info("node {} closed", parts.id);
+        }
+    }
+
+    private void leave() {
+        try {
+            parts.registry().leave(parts.id);
+        } catch (RuntimeException e) {
+            LOG.error("node {}: the registry threw when it was left; closing goes on", parts.id, e);
         }
     }
 

@@ -23,13 +23,18 @@ public record Piece(BlockId id, @Nullable BlockRef ref, long offset, long length
     /**
      * Checks the numbers.
      *
-     * @throws MooncakeException OUT_OF_BOUNDS for negative numbers, INVALID_ARGUMENT for a part of a block as a replica
+     * @throws MooncakeException OUT_OF_BOUNDS for negative numbers, INVALID_ARGUMENT for a part of a block as a replica, or for a
+     *     reference to another block
      */
     public Piece {
         if (offset < 0 || length < WHOLE || stage < 0) {
             throw new MooncakeException(Kind.OUT_OF_BOUNDS,
                     "piece of block " + id + ": offset " + offset + ", length " + length + " and stage " + stage
                             + " must not be negative");
+        }
+        if (ref != null && !ref.id().equals(id)) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "piece of block " + id + ": the reference is to block " + ref.id() + "; use its id");
         }
         if (destination instanceof Destination.Replica && (offset != 0 || length != WHOLE)) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT,

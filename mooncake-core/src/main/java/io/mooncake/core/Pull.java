@@ -250,8 +250,12 @@ final class Pull implements Transfer.Work, ReadListener {
                 retryOrEnd(part, Outcome.STALE, null);
             }
             case UNREACHABLE -> {
-                node.events().raise(BlockEvent.Kind.LOST, source);
-                retryOrEnd(part, Outcome.UNREACHABLE, part.read.cause());
+                MooncakeException cause = part.read.cause();
+                // A full queue of this node's says nothing about the holder.
+                if (cause == null || cause.kind() != Kind.BACK_PRESSURE) {
+                    node.events().raise(BlockEvent.Kind.LOST, source);
+                }
+                retryOrEnd(part, Outcome.UNREACHABLE, cause);
             }
             case REFUSED -> end(part, Outcome.REFUSED, part.read.cause());
             case TIMED_OUT -> end(part, Outcome.TIMED_OUT, null);

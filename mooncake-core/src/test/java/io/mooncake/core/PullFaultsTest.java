@@ -19,9 +19,12 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -152,6 +155,48 @@ class PullFaultsTest {
             assertEquals(Outcome.REFUSED, transfer.outcome(1));
             assertEquals(Outcome.OK, transfer.outcome(2));
             assertEquals(0, readOnly.uses() + gone.uses() + good.uses());
+        }
+    }
+
+    @Test
+    void manySmallCopiesEndByTheDeadlineToo() {
+        AtomicLong clock = new AtomicLong();
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.threading(ThreadingMode.INVOKER)
+                    .nanoClock(() -> clock.getAndAdd(1_000_000)));
+            TestNodes.write(a, ID, 100, 1);
+            Region region = nodes.region(a, 100);
+            Piece piece = Piece.of(ID, 0, Piece.WHOLE, Destination.at(region, 0));
+            Transfer transfer = a.store()
+                    .prepare(Collections.nCopies(1000, piece), TransferOptions.DEFAULT.withTimeout(Duration.ofMillis(100)));
+            assertEquals(Transfer.State.TIMED_OUT, transfer.submit().join());
+            assertEquals(Outcome.OK, transfer.outcome(0));
+            assertEquals(Outcome.TIMED_OUT, transfer.outcome(999));
+        }
+    }
+
+    @Test
+    void aFullQueueHereLosesNoBlock() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.threading(ThreadingMode.INVOKER)
+                    .blockSize(512 << 10)
+                    .poolSize(2 << 20));
+            TestNodes.write(a, ID, 512 << 10, 1);
+            AtomicInteger lost = new AtomicInteger();
+            try (BlockStore.Subscription _ = a.store()
+                    .events(event -> lost.addAndGet(event.kind() == BlockEvent.Kind.LOST ? 1 : 0))) {
+                Region region = nodes.region(a, 512 << 10);
+                Piece piece = Piece.of(ID, 0, Piece.WHOLE, Destination.at(region, 0));
+                Transfer transfer = a.store().prepare(Collections.nCopies(4100, piece), TransferOptions.DEFAULT);
+                transfer.submit();
+                assertTrue(transfer.cancel());
+                assertEquals(Transfer.State.CANCELED, transfer.join());
+                assertEquals(Kind.BACK_PRESSURE, Objects.requireNonNull(transfer.cause(4099)).kind());
+                while (a.doWork() > 0) {
+                    // Until every event was heard.
+                }
+                assertEquals(0, lost.get());
+            }
         }
     }
 

@@ -28,6 +28,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 class StoreTest {
@@ -216,6 +218,57 @@ class StoreTest {
             }
             assertEquals(64, ok.get());
             assertTrue(TestNodes.isAll(TestNodes.segment(region), 0, 64 * BLOCK, 1));
+        }
+    }
+
+    @Test
+    void anExecutorThatThrowsLosesNoCallback() throws Exception {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.callbackExecutor(task -> {
+                throw new IllegalStateException("broken");
+            }));
+            for (int i = 0; i < 2; i++) {
+                CountDownLatch done = new CountDownLatch(1);
+                a.store()
+                        .prepare(List.of(), TransferOptions.DEFAULT.withCallback(transfer -> done.countDown()))
+                        .submit();
+                assertTrue(done.await(20, TimeUnit.SECONDS));
+            }
+        }
+    }
+
+    @Test
+    void whatWasWrittenIsAnnouncedHoweverMuchIsWrittenMeanwhile() {
+        AtomicReference<Runnable> meanwhile = new AtomicReference<>(() -> {});
+        AtomicLong clock = new AtomicLong();
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.threading(ThreadingMode.INVOKER).nanoClock(() -> {
+                meanwhile.getAndSet(() -> {}).run();
+                return clock.addAndGet(1_000);
+            }));
+            AtomicInteger written = new AtomicInteger();
+            meanwhile.set(new Runnable() {
+                @Override
+                public void run() {
+                    try (BlockWriter writer = a.store().allocate(BlockId.of("k" + written.getAndIncrement()), 1)) {
+                        writer.commit();
+                    }
+                    meanwhile.set(this);
+                }
+            });
+            assertTrue(a.store().awaitAnnounced(Duration.ofMillis(10)));
+            meanwhile.set(() -> {});
+            assertTrue(written.get() > 0);
+        }
+    }
+
+    @Test
+    void aPieceIsOfTheBlockThatItsReferenceNames() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            BlockRef ref = TestNodes.write(a, ID, 1, 1);
+            assertEquals(Kind.INVALID_ARGUMENT, assertThrows(MooncakeException.class,
+                    () -> new Piece(BlockId.of("other"), ref, 0, 1, Destination.replica(), 0)).kind());
         }
     }
 }

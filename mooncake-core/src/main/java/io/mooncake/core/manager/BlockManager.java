@@ -514,6 +514,15 @@ public final class BlockManager implements GuardSource {
     }
 
     /**
+     * Whether everything that was committed or evicted before the last duty cycle was reported by its end, whatever came meanwhile.
+     *
+     * @return for the conductor
+     */
+    public boolean isCaughtUp() {
+        return caretaker.isCaughtUp();
+    }
+
+    /**
      * Evicts everything and closes the pools, after the conductor's thread has ended: drives what is left itself. Waits for pins,
      * writers and holds; holds that are left at the deadline are ended.
      *

@@ -36,6 +36,7 @@ final class Caretaker {
     private final IntToLongFunction lastUse;
     private final byte[] flags;
     private int announced;
+    private boolean caughtUp;
 
     /** Size classes of all pools: the room of a slot, and a policy for each. */
     private final long[] classBytes;
@@ -95,6 +96,11 @@ final class Caretaker {
         }
     }
 
+    /** Whether the last duty cycle saw no mark left. */
+    boolean isCaughtUp() {
+        return caughtUp;
+    }
+
     int doWork() {
         return drainMarks() + evict();
     }
@@ -103,9 +109,11 @@ final class Caretaker {
 
     private int drainMarks() {
         int work = 0;
+        caughtUp = false;
         while (work < MARKS_PER_CYCLE) {
             int slot = table.marks.take();
             if (slot == MarkStack.NONE) {
+                caughtUp = true;
                 break;
             }
             work++;

@@ -121,6 +121,7 @@ public final class Transfer {
     private static final int STATE_MASK = 7;
     private static final int RELEASED = 8;
     private static final int SUBMISSION_SHIFT = 32;
+    private static final Duration LONGEST = Duration.ofDays(365);
     private static final int SPINS = 200;
     private static final int YIELDS = 100;
     private static final VarHandle OUTCOME = MethodHandles.arrayElementVarHandle(byte[].class);
@@ -197,6 +198,10 @@ public final class Transfer {
     public Transfer submit() {
         host.checkOpen();
         long before = word;
+        if (isDone() && (before & RELEASED) != 0) {
+            // Its callback may not have run yet: a future taken from now on is of the new submission.
+            complete(takeFuture());
+        }
         if ((before & RELEASED) == 0
                 || !WORD.compareAndSet(this, before,
                         (((before >>> SUBMISSION_SHIFT) + 1) << SUBMISSION_SHIFT) | State.QUEUED.ordinal())) {
@@ -221,18 +226,22 @@ public final class Transfer {
      * @return whether it is done; false also when the thread was interrupted
      */
     public boolean await(Duration timeout) {
-        return awaitUntil(host.nowNs() + timeout.toNanos());
+        return awaitUntil(host.nowNs() + (timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout).toNanos());
     }
 
     /**
      * Waits until it is done, which it is by its deadline.
      *
      * @return the terminal state
-     * @throws MooncakeException TIMEOUT when the thread was interrupted first; the transfer goes on
+     * @throws MooncakeException TIMEOUT when the thread was interrupted first; the transfer goes on; ILLEGAL_STATE before the
+     *     first submission
      */
     public State join() {
+        if (state() == State.CREATED) {
+            throw new MooncakeException(Kind.ILLEGAL_STATE, this + " was never submitted: submit it, then wait");
+        }
         while (!isDone()) {
-            if (!awaitUntil(deadlineNs + timeoutNs) && Thread.currentThread().isInterrupted()) {
+            if (!awaitUntil(host.nowNs() + timeoutNs) && Thread.currentThread().isInterrupted()) {
                 throw new MooncakeException(Kind.TIMEOUT, "interrupted while waiting for a transfer, which goes on");
             }
         }
@@ -493,15 +502,23 @@ public final class Transfer {
 
     /** For the node: runs the callback of one submission that is done, and completes the future there is. */
     public void runCallback() {
-        CompletableFuture<Transfer> completing = takeFuture();
+        CompletableFuture<Transfer> completing = future;
+        // Submitted again before this ran: then the future is of a submission that goes on.
+        if (completing != null && !(isDone() && FUTURE.compareAndSet(this, completing, null))) {
+            completing = null;
+        }
         try {
             if (callback != null) {
                 callback.accept(this);
             }
         } finally {
-            if (completing != null) {
-                completing.complete(this);
-            }
+            complete(completing);
+        }
+    }
+
+    private void complete(@Nullable CompletableFuture<Transfer> completing) {
+        if (completing != null) {
+            completing.complete(this);
         }
     }
 

@@ -135,7 +135,7 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
         if (read.isGivenUp()) {
             return ended(read, ReadStatus.CANCELED, null);
         }
-        if (read.length() > INLINE_BYTES && context.nanoClock().getAsLong() - read.deadlineNs() >= 0) {
+        if (context.nanoClock().getAsLong() - read.deadlineNs() >= 0) {
             return ended(read, ReadStatus.TIMED_OUT, null);
         }
         Region source = context.regions().readable(read.region());

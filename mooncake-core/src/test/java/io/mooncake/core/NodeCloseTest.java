@@ -1,0 +1,175 @@
+package io.mooncake.core;
+
+import static io.mooncake.core.TestNodes.BLOCK;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.transfer.Region;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/** Closing a node: by whom, how often, at which moment, and with whatever around it that fails. */
+class NodeCloseTest {
+    private static final BlockId ID = BlockId.of("k");
+
+    /** Makes daemon threads and remembers them. */
+    private static final class Threads implements ThreadFactory {
+        final Queue<Thread> made = new ConcurrentLinkedQueue<>();
+        int refuseFrom = Integer.MAX_VALUE;
+
+        @Override
+        public Thread newThread(Runnable task) {
+            if (made.size() >= refuseFrom) {
+                throw new IllegalStateException("no more threads");
+            }
+            Thread thread = Thread.ofPlatform().daemon().unstarted(task);
+            made.add(thread);
+            return thread;
+        }
+
+        boolean allEnded() {
+            return made.stream().noneMatch(Thread::isAlive);
+        }
+    }
+
+    @Test
+    void whoClosesSecondWaitsUntilTheAgentsHaveEnded() throws Exception {
+        HookedRegistry registry = new HookedRegistry();
+        CountDownLatch leaving = new CountDownLatch(1);
+        CountDownLatch leave = new CountDownLatch(1);
+        registry.onLeave = () -> {
+            leaving.countDown();
+            await(leave);
+        };
+        try (TestNodes nodes = new TestNodes()) {
+            Node node = nodes.start("a", builder -> builder.registry(registry));
+            Thread first = Thread.ofPlatform().start(node::close);
+            await(leaving);
+            Thread second = Thread.ofPlatform().start(node::close);
+            while (second.getState() != Thread.State.BLOCKED) {
+                assertNotEquals(Thread.State.TERMINATED, second.getState(),
+                        "closed the store while the conductor was at work in it");
+                Thread.onSpinWait();
+            }
+            leave.countDown();
+            first.join();
+            second.join();
+        }
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            assertTrue(latch.await(20, TimeUnit.SECONDS));
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    @Test
+    void aRegistryThatThrowsKeepsNothingOpen() {
+        HookedRegistry registry = new HookedRegistry();
+        Threads threads = new Threads();
+        try (TestNodes nodes = new TestNodes()) {
+            Node node = nodes.start("a", builder -> builder.registry(registry).threads(threads));
+            registry.onAnnounce = () -> {
+                throw new IllegalStateException("no network");
+            };
+            registry.onLeave = registry.onAnnounce;
+            for (int i = 0; i < 40; i++) {
+                TestNodes.write(node, ID, BLOCK, i);
+                assertEquals(1, node.store().evict(List.of(ID)));
+                TestNodes.announced(node);
+            }
+            TestNodes.write(node, ID, BLOCK, 1);
+            node.close();
+            assertEquals(0, node.usage().used());
+            assertTrue(threads.allEnded());
+        }
+    }
+
+    @Test
+    void onlyTheOwnerClosesAnInvokedNode() throws Exception {
+        try (TestNodes nodes = new TestNodes()) {
+            Node node = nodes.start("a", builder -> builder.threading(ThreadingMode.INVOKER));
+            AtomicReference<MooncakeException> refused = new AtomicReference<>();
+            Thread.ofPlatform().start(() -> refused.set(assertThrows(MooncakeException.class, node::close))).join();
+            assertEquals(Kind.ILLEGAL_STATE, refused.get().kind());
+            // Nothing was done by that.
+            TestNodes.write(node, ID, BLOCK, 1);
+        }
+        try (TestNodes nodes = new TestNodes()) {
+            AtomicReference<Node> orphan = new AtomicReference<>();
+            Thread.ofPlatform()
+                    .start(() -> orphan.set(nodes.start("a", builder -> builder.threading(ThreadingMode.INVOKER))))
+                    .join();
+            orphan.get().close();
+        }
+    }
+
+    @Test
+    void listenersHearOfTheLastEvictionsInTheirOwnThread() throws Exception {
+        LinkedBlockingQueue<Thread> evicted = new LinkedBlockingQueue<>();
+        try (TestNodes nodes = new TestNodes()) {
+            Node node = nodes.start("a");
+            TestNodes.write(node, ID, BLOCK, 1);
+            BlockStore.Subscription listening = node.store().events(event -> {
+                if (event.kind() == BlockEvent.Kind.EVICTED) {
+                    evicted.add(Thread.currentThread());
+                }
+            });
+            node.close();
+            assertNotEquals(Thread.currentThread(), evicted.poll(20, TimeUnit.SECONDS));
+            listening.close();
+        }
+    }
+
+    @Test
+    void aCallbackMayCloseTheNode() throws Exception {
+        for (ThreadingMode mode : ThreadingMode.values()) {
+            CountDownLatch closed = new CountDownLatch(1);
+            try (TestNodes nodes = new TestNodes()) {
+                Node node = nodes.start("a", builder -> builder.threading(mode));
+                TestNodes.write(node, ID, BLOCK, 1);
+                Region region = nodes.region(node, BLOCK);
+                Piece piece = Piece.of(ID, 0, Piece.WHOLE, Destination.at(region, 0));
+                node.store().prepare(List.of(piece), TransferOptions.DEFAULT.withCallback(transfer -> {
+                    node.close();
+                    closed.countDown();
+                })).submit();
+                while (mode == ThreadingMode.INVOKER && closed.getCount() > 0) {
+                    node.doWork();
+                }
+                await(closed);
+                assertEquals(0, node.usage().used());
+            }
+        }
+    }
+
+    @Test
+    void aStartThatGetsTooFewThreadsLeavesNone() {
+        try (TestNodes nodes = new TestNodes()) {
+            for (int few = 0; few < 4; few++) {
+                Threads threads = new Threads();
+                threads.refuseFrom = few;
+                assertThrows(IllegalStateException.class,
+                        () -> nodes.start("a", builder -> builder.threading(ThreadingMode.DEDICATED)
+                                .threads(threads)));
+                assertTrue(threads.allEnded(), few + " threads");
+                assertFalse(nodes.registry.nodes().stream().anyMatch(peer -> peer.id().name().equals("a")));
+            }
+        }
+    }
+}
