@@ -19,6 +19,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
@@ -177,6 +178,26 @@ class NodeCloseTest {
                 assertTrue(threads.allEnd(), few + " threads");
                 assertFalse(nodes.registry.nodes().stream().anyMatch(peer -> peer.id().name().equals("a")));
             }
+        }
+    }
+
+    @Test
+    void anErrorDoesNotEndTheAgents() {
+        HookedRegistry registry = new HookedRegistry();
+        try (TestNodes nodes = new TestNodes()) {
+            Node node = nodes.start("a", builder -> builder.registry(registry));
+            AtomicInteger errors = new AtomicInteger();
+            registry.onAnnounce = () -> {
+                if (errors.incrementAndGet() == 1) {
+                    throw new AssertionError("once");
+                }
+            };
+            TestNodes.write(node, ID, BLOCK, 1);
+            BlockId other = BlockId.of("other");
+            TestNodes.write(node, other, BLOCK, 1);
+            assertEquals(1, node.store().locations(other).size());
+            node.close();
+            assertEquals(0, node.usage().used());
         }
     }
 }
