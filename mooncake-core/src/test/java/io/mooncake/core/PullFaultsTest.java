@@ -168,7 +168,8 @@ class PullFaultsTest {
             Region region = nodes.region(a, 100);
             Piece piece = Piece.of(ID, 0, Piece.WHOLE, Destination.at(region, 0));
             Transfer transfer = a.store()
-                    .prepare(Collections.nCopies(1000, piece), TransferOptions.DEFAULT.withTimeout(Duration.ofMillis(100)));
+                    .prepare(Collections.nCopies(1000, piece),
+                            TransferOptions.DEFAULT.withTimeout(Duration.ofMillis(100)));
             assertEquals(Transfer.State.TIMED_OUT, transfer.submit().join());
             assertEquals(Outcome.OK, transfer.outcome(0));
             assertEquals(Outcome.TIMED_OUT, transfer.outcome(999));
