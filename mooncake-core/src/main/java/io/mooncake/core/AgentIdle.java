@@ -10,8 +10,10 @@ import org.jspecify.annotations.Nullable;
  * command and a socket wake it. {@link #wakeup()} costs one volatile read while nothing is parked.
  */
 final class AgentIdle implements IdleStrategy {
-    private static final int SPINS = 200;
-    private static final int YIELDS = 50;
+    /** Few: a duty cycle costs a system call, and on a shared core the peer that is waited for runs only when this thread yields. */
+    private static final int SPINS = 10;
+    /** Many: a yield to nobody costs little more than a spin, but to be woken from parking on a busy core costs milliseconds. */
+    private static final int YIELDS = 500;
     /** Bounds how late a deadline is noticed. */
     private static final long PARK_NS = 1_000_000;
 

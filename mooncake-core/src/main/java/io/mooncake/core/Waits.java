@@ -8,8 +8,9 @@ import org.jspecify.annotations.Nullable;
 
 /** How a thread of the caller's waits for agents: spins, yields, parks; or runs the agents itself (INVOKER). */
 final class Waits implements Waiter {
-    private static final int SPINS = 200;
-    private static final int YIELDS = 100;
+    /** As agents do: see {@link AgentIdle}. */
+    private static final int SPINS = 10;
+    private static final int YIELDS = 500;
     private static final long PARK_NS = 50_000;
 
     private final LongSupplier nanoClock;
