@@ -38,12 +38,10 @@ public final class BlockManager implements GuardSource {
     final SlotTable table;
     private final Holds holds;
     private final Caretaker caretaker;
+    private final Closing closing;
     private final ConcurrentHashMap<BlockId, SlotWriter> writers = new ConcurrentHashMap<>();
     private final AtomicLong lastCounter = new AtomicLong();
     private final AtomicLong lastTouch;
-
-    private final Object closing = new Object();
-    private boolean finishing;
 
     /**
      * An empty manager over open pools.
@@ -56,6 +54,7 @@ public final class BlockManager implements GuardSource {
         table = new SlotTable(config.self(), config.pools(), config.nanoClock(), listener::onDue);
         holds = new Holds(table, config.nanoClock());
         caretaker = new Caretaker(table, config, listener);
+        closing = new Closing(table, config, holds, caretaker);
         lastTouch = new AtomicLong(config.nanoClock().getAsLong());
     }
 
@@ -533,70 +532,7 @@ public final class BlockManager implements GuardSource {
      * @throws MooncakeException IN_USE, naming blocks and pins, when pins or writers are left at the deadline
      */
     public void close(long deadlineNs) {
-        table.closed = true;
-        config.waiter().await(this::drained, deadlineNs);
-        synchronized (closing) {
-            // In this order: who ends a pin after this sees that he is to do the conductor's work.
-            table.orphaned = this::finish;
-            holds.endAll();
-        }
-        finish();
-        List<String> kept = new ArrayList<>();
-        for (Space space : table.spaces) {
-            if (!isIdle(space)) {
-                kept.add(space.pool().name());
-            }
-        }
-        if (!kept.isEmpty()) {
-            throw new MooncakeException(Kind.IN_USE, "node " + config.self() + " keeps the memory of " + kept
-                    + " mapped until these end: " + describeHolders() + "; close them");
-        }
-    }
-
-    private boolean drained() {
-        synchronized (closing) {
-            drain();
-        }
-        for (Space space : table.spaces) {
-            if (!isIdle(space)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private void drain() {
-        for (Entry entry : table.blocks.values()) {
-            table.remove(entry, SlotTable.REQUESTED);
-        }
-        while (doWork(now()) > 0) {
-            // Bounded by what there is: nothing new comes to a closed manager.
-        }
-    }
-
-    /** For whoever gave something back after the conductor was gone. */
-    private void finish() {
-        synchronized (closing) {
-            if (finishing) {
-                return;
-            }
-            finishing = true;
-            try {
-                drain();
-                for (Space space : table.spaces) {
-                    if (isIdle(space)) {
-                        space.pool().close();
-                    }
-                }
-            } finally {
-                finishing = false;
-            }
-        }
-    }
-
-    private static boolean isIdle(Space space) {
-        BlockPool.Usage usage = space.pool().usage();
-        return usage.used() == 0 && usage.quarantined() == 0;
+        closing.close(deadlineNs);
     }
 
     // ---- checks

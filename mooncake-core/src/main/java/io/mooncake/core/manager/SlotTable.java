@@ -48,8 +48,8 @@ final class SlotTable {
     private final @Nullable BlockId[] names;
 
     volatile boolean closed;
-    /** Set when the conductor is gone: who gives back then does its work. */
-    volatile @Nullable Runnable orphaned;
+    /** Does the conductor's work when that is gone, run by whoever gives something back then; null until then. */
+    volatile @Nullable Runnable successor;
 
     SlotTable(NodeId self, List<PoolBinding> pools, LongSupplier nanoClock, Runnable onDue) {
         this.onDue = onDue;
@@ -375,9 +375,9 @@ final class SlotTable {
     }
 
     private void afterGiveBack() {
-        Runnable conductor = orphaned;
-        if (conductor != null) {
-            conductor.run();
+        Runnable next = successor;
+        if (next != null) {
+            next.run();
         }
     }
 }
