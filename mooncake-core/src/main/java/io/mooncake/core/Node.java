@@ -270,7 +270,7 @@ public final class Node implements AutoCloseable {
                     environment.nanoClock(), waits, environment.registry()::highestCounter,
                     config.allocateTimeout().toNanos(), config.cachedBlocks(),
                     policy), conductor);
-            EngineContext context = new EngineContext(id, config.cluster(), regions, blocks, counters,
+            EngineContext context = new EngineContext(id, config.cluster(), regions, blocks.guards(), counters,
                     environment.nanoClock(),
                     this::onMessage);
             tcp = new TcpTransferEngine(context,

@@ -13,7 +13,6 @@ import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.manager.SlotTable.Published;
 import io.mooncake.core.pool.BlockPool;
-import io.mooncake.core.pool.GuardTable;
 import io.mooncake.core.transfer.GuardSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,17 +27,14 @@ import org.jspecify.annotations.Nullable;
  * conductor, who acts at its next duty cycle. Every method but the ends of what was begun (close, abort, unpin, released) throws
  * CLOSED once the manager is closed; a guarded read's pin is STALE then.
  */
-public final class BlockManager implements GuardSource {
-    private static final int HANDLE_SLOT_BITS = 31;
-    private static final long HANDLE_SLOT = (1L << HANDLE_SLOT_BITS) - 1;
-    private static final long HANDLE_GENERATION = (1L << (63 - HANDLE_SLOT_BITS)) - 1;
-
+public final class BlockManager {
     private final ManagerConfig config;
     /** Not private: tests look at control words. */
     final SlotTable table;
     private final Holds holds;
     private final Caretaker caretaker;
     private final Closing closing;
+    private final GuardPins guards;
     private final ConcurrentHashMap<BlockId, SlotWriter> writers = new ConcurrentHashMap<>();
     private final AtomicLong lastCounter = new AtomicLong();
     private final AtomicLong lastTouch;
@@ -55,6 +51,7 @@ public final class BlockManager implements GuardSource {
         holds = new Holds(table, config.nanoClock());
         caretaker = new Caretaker(table, config, listener);
         closing = new Closing(table, config, holds, caretaker);
+        guards = new GuardPins(table);
         lastTouch = new AtomicLong(config.nanoClock().getAsLong());
     }
 
@@ -415,51 +412,13 @@ public final class BlockManager implements GuardSource {
         return hold;
     }
 
-    // ---- guarded reads of peers
-
-    @Override
-    public long pin(int region, long guardOffset, long expected, long offset, long length) {
-        Space space = table.space(region);
-        if (space == null || guardOffset % GuardTable.STRIDE != 0
-                || !Bounds.contains(guardOffset, GuardTable.STRIDE, (long) space.pool().slots() * GuardTable.STRIDE)) {
-            return REFUSED;
-        }
-        if (table.closed) {
-            return STALE;
-        }
-        int slot = space.first() + (int) (guardOffset / GuardTable.STRIDE);
-        Entry entry = table.pin(slot, expected);
-        if (entry == null) {
-            return STALE;
-        }
-        if (offset < 0 || !Bounds.contains(offset - entry.ref.offset(), length, entry.ref.length())) {
-            table.unpin(entry);
-            return REFUSED;
-        }
-        return ((entry.generation & HANDLE_GENERATION) << HANDLE_SLOT_BITS) | slot;
-    }
-
-    @Override
-    public long guard(long handle) {
-        Entry entry = pinned(handle);
-        return entry.space.guards().read(entry.localSlot());
-    }
-
-    @Override
-    public void unpin(long handle) {
-        table.unpin(pinned(handle));
-    }
-
-    private Entry pinned(long handle) {
-        int slot = (int) (handle & HANDLE_SLOT);
-        if (handle >= 0 && slot < table.slots && ControlWords.pins(table.words.get(slot)) > 0) {
-            Entry entry = table.entry(slot);
-            if (entry != null && (entry.generation & HANDLE_GENERATION) == handle >>> HANDLE_SLOT_BITS) {
-                return entry;
-            }
-        }
-        throw new MooncakeException(Kind.ILLEGAL_STATE, "handle " + Long.toHexString(handle) + " is no pin of node "
-                + config.self() + ": end each pin once, with the handle that pin() answered");
+    /**
+     * What engines pin and prove blocks with while peers read them.
+     *
+     * @return the same one always
+     */
+    public GuardSource guards() {
+        return guards;
     }
 
     // ---- looking
