@@ -68,6 +68,16 @@ final class SlotTable {
         names = new @Nullable BlockId[slots];
     }
 
+    void checkOpen() {
+        if (closed) {
+            throw closedException();
+        }
+    }
+
+    MooncakeException closedException() {
+        return new MooncakeException(Kind.CLOSED, "the store of node " + self + " is closed");
+    }
+
     // ---- slots that are being written
 
     /** Takes a free slot that is long enough; null when there is none. */
