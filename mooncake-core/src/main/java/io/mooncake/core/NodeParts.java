@@ -93,7 +93,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 new Announcer(id, registry, events, doorbell));
         undo.push(() -> blocks.close(life.nowNs()));
 
-        EngineContext context = new EngineContext(id, config.cluster(), regions, blocks, counters,
+        EngineContext context = new EngineContext(id, config.cluster(), regions, blocks.guards(), counters,
                 environment.nanoClock(),
                 (from, message) -> onMessage(environment.messages(), callbacks, from, message));
         TcpTransferEngine tcp = new TcpTransferEngine(context,
