@@ -24,13 +24,19 @@ final class HeldMatch implements PrefixMatch {
         int[] hereAt = new int[ids.size()];
         int run = 0;
         for (int i = 0; i < refs.length; i++) {
-            BlockRef local = node.blocks().find(ids.get(i));
-            refs[i] = local != null
-                    ? local
-                    : node.scheduler().source(node.registry().locations(ids.get(i)), node.view());
-            if (refs[i] == null) {
-                pendingUntilNs[i] = node.blocks().pendingUntil(ids.get(i));
-            } else if (run == i) {
+            BlockId id = ids.get(i);
+            BlockRef local = node.blocks().find(id);
+            BlockRef ref = local != null ? local : node.scheduler().source(node.registry().locations(id), node.view());
+            if (ref == null) {
+                pendingUntilNs[i] = node.blocks().pendingUntil(id);
+                if (pendingUntilNs[i] == 0) {
+                    // Its writer may have committed after the first look.
+                    local = node.blocks().find(id);
+                    ref = local;
+                }
+            }
+            refs[i] = ref;
+            if (ref != null && run == i) {
                 run++;
                 if (local != null) {
                     hereAt[here.size()] = i;
