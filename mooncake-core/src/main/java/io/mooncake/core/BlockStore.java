@@ -31,7 +31,7 @@ public interface BlockStore {
      * @param length room needed, 1 to the largest block
      * @return the right to fill it, to be closed
      * @throws MooncakeException INVALID_ARGUMENT, OUT_OF_BOUNDS; IN_USE while another writer has the id; OUT_OF_MEMORY, with what holds
-     *     the memory, when no slot got free in time
+     *     the memory, when no slot got free in time; TIMEOUT when the thread was interrupted while it waited (its flag stays set)
      */
     default BlockWriter allocate(BlockId id, long length) {
         return allocate(id, length, Placement.DRAM);

@@ -24,11 +24,19 @@ final class HeldMatch implements PrefixMatch {
         int[] hereAt = new int[ids.size()];
         int run = 0;
         for (int i = 0; i < refs.length; i++) {
-            BlockRef local = sources.blocks().find(ids.get(i));
-            refs[i] = local != null ? local : sources.find(ids.get(i));
-            if (refs[i] == null) {
-                pendingUntilNs[i] = sources.blocks().pendingUntil(ids.get(i));
-            } else if (run == i) {
+            BlockId id = ids.get(i);
+            BlockRef local = sources.blocks().find(id);
+            BlockRef ref = local != null ? local : sources.find(id);
+            if (ref == null) {
+                pendingUntilNs[i] = sources.blocks().pendingUntil(id);
+                if (pendingUntilNs[i] == 0) {
+                    // Its writer may have committed after the first look.
+                    local = sources.blocks().find(id);
+                    ref = local;
+                }
+            }
+            refs[i] = ref;
+            if (ref != null && run == i) {
                 run++;
                 if (local != null) {
                     hereAt[here.size()] = i;

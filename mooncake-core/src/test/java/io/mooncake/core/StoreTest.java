@@ -70,6 +70,26 @@ class StoreTest {
     }
 
     @Test
+    void aBlockCommittedDuringAMatchIsReadyAndNotAbsent() {
+        AtomicReference<Runnable> meanwhile = new AtomicReference<>(() -> {});
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.scheduler((holders, view) -> {
+                // Asked after the block was looked for here.
+                meanwhile.getAndSet(() -> {}).run();
+                return null;
+            }));
+            try (BlockWriter writer = a.store().allocate(ID, BLOCK)) {
+                meanwhile.set(writer::commit);
+                try (PrefixMatch match = a.store().match(List.of(ID), TestNodes.LONG)) {
+                    assertEquals(PrefixMatch.Status.READY, match.status(0));
+                    assertEquals(1, match.hits());
+                    assertEquals(Tier.DRAM, match.tier(0));
+                }
+            }
+        }
+    }
+
+    @Test
     void aHoldTakenByCommitEndsOnceByCloseOrTime() {
         try (TestNodes nodes = new TestNodes()) {
             Node a = nodes.start("a");

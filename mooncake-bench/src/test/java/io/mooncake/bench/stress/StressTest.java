@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Runs jcstress in JVMs of its own: in a normal build each test in one JVM, compiled in the way that reorders most, for about a second;
+ * Runs jcstress in JVMs of its own: in a normal build each test in one JVM, compiled in the way that reorders most, for a good half second;
  * with {@code -Dmooncake.full=true} in every way that jcstress knows.
  */
 final class StressTest {
@@ -25,9 +25,10 @@ final class StressTest {
     private static final long LIMIT_MINUTES = FULL ? 60 : 5;
     private static final List<String> MODE = FULL
             ? List.of("-m", "quick")
-            : List.of("-m", "quick", "-f", "1", "-iters", "3", "-time", "300", "-sc", "false", "-af", "NONE",
+            : List.of("-m", "quick", "-f", "1", "-iters", "2", "-time", "300", "-sc", "false", "-af", "NONE",
+                    "-pth", "false",
                     "-jvmArgs",
-                    "-Xmx256m -XX:+UseParallelGC -XX:-TieredCompilation -XX:+UnlockDiagnosticVMOptions -XX:+StressLCM -XX:+StressGCM");
+                    "-Xmx256m -XX:+UseSerialGC -XX:-TieredCompilation -XX:+UnlockDiagnosticVMOptions -XX:+StressLCM -XX:+StressGCM");
 
     @TempDir
     Path folder = Path.of("");

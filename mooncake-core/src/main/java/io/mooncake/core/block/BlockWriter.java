@@ -10,6 +10,10 @@ import java.lang.foreign.MemorySegment;
  *
  * <p>The id is this writer's until its time to live ends; then another may allocate it, and commit and abort here answer
  * STALE_VERSION. The slot stays this writer's until it is committed, aborted or closed, whatever the time.
+ *
+ * <p>What one thread does here must have returned before another thread's next call. A write that still runs, through {@link #write} or
+ * into {@link #segment()}, while another thread commits, aborts or closes is not kept out: its bytes may land in the block that was
+ * committed, or in the next block of the slot that was given back. The same goes for writes into the segment after that.
  */
 public interface BlockWriter extends AutoCloseable {
     /** What a commit found. */

@@ -61,7 +61,8 @@ public final class BlockManager {
      * @param ttlNs how long the id is this writer's alone, nanoseconds, positive
      * @return the writer
      * @throws MooncakeException INVALID_ARGUMENT or OUT_OF_BOUNDS for the length (there are no empty blocks), IN_USE when another
-     *     writer has the id, OUT_OF_MEMORY with the reason when no slot became free in time, CLOSED
+     *     writer has the id, OUT_OF_MEMORY with the reason when no slot became free in time, TIMEOUT when the thread was
+     *     interrupted while it waited (its flag stays set), CLOSED
      */
     public BlockWriter allocate(BlockId id, long length, long ttlNs) {
         return writers.allocate(id, length, ttlNs);

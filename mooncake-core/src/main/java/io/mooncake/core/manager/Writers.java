@@ -70,15 +70,19 @@ final class Writers {
         config.counters().increment(Counter.ALLOCATE_WAITS);
         @Nullable
         Lease[] found = new @Nullable Lease[1];
-        config.waiter()
-                .await(() -> table.closed || (found[0] = reserveOrWant(id, length)) != null,
-                        now() + config.allocateTimeoutNs());
+        long deadlineNs = now() + config.allocateTimeoutNs();
+        config.waiter().await(() -> table.closed || (found[0] = reserveOrWant(id, length)) != null, deadlineNs);
         Lease lease = found[0];
         if (lease != null) {
             return lease;
         }
         table.checkOpen();
         config.counters().increment(Counter.ALLOCATE_REFUSED);
+        if (Thread.currentThread().isInterrupted() && deadlineNs - now() > 0) {
+            throw new MooncakeException(Kind.TIMEOUT, "interrupted while waiting for a slot for " + length
+                    + " bytes of block " + id
+                    + "; the thread's interrupt flag stays set: allocate again once it is cleared");
+        }
         throw new MooncakeException(Kind.OUT_OF_MEMORY, "no slot for " + length + " bytes of block " + id + " within "
                 + config.allocateTimeoutNs() / 1_000_000 + " ms: " + Census.of(table, length));
     }

@@ -219,6 +219,23 @@ final class BlockManagerTest {
     }
 
     @Test
+    void shouldSayThatAnInterruptEndedTheWait() {
+        try (Fixture f = new Fixture(1, 64, 1); BlockWriter writing = f.allocate("writing", 64)) {
+            f.whileWaiting = () -> Thread.currentThread().interrupt();
+            String why = messageOf(Kind.TIMEOUT, () -> f.allocate("k", 64));
+            assertTrue(why.startsWith("interrupted while waiting for a slot for 64 bytes of block k"), why);
+            assertTrue(Thread.interrupted());
+            assertEquals(1, f.count(Counter.ALLOCATE_REFUSED));
+            // Who need not wait is not disturbed.
+            writing.abort();
+            Thread.currentThread().interrupt();
+            f.allocate("k", 64).abort();
+            assertTrue(Thread.interrupted());
+            f.whileWaiting = () -> {};
+        }
+    }
+
+    @Test
     void shouldQuarantineAbandonedCopiesUntilReleased() {
         try (Fixture f = new Fixture(1, 64, 1)) {
             ReplicaWriter copy = present(f.manager.allocateReplica(K, new Version(5, 9), 64));

@@ -90,7 +90,7 @@ final class Fixture implements AutoCloseable {
 
     private boolean await(BooleanSupplier done, long deadlineNs) {
         while (!done.getAsBoolean()) {
-            if (now - deadlineNs >= 0) {
+            if (now - deadlineNs >= 0 || Thread.currentThread().isInterrupted()) {
                 return false;
             }
             now += MS;
