@@ -78,7 +78,7 @@ final class AgentGroup implements AutoCloseable {
     }
 
     private void start(Agent agent, AgentIdle idle, ThreadFactory threads) {
-        AgentRunner runner = new AgentRunner(idle, this::onError, null, agent);
+        AgentRunner runner = new AgentRunner(idle, this::onError, null, new Enduring(agent));
         runners.add(runner);
         AgentRunner.startOnThread(runner, task -> {
             Thread thread = threads.newThread(task);
@@ -158,6 +158,28 @@ final class AgentGroup implements AutoCloseable {
         @Override
         public String roleName() {
             return poller.roleName();
+        }
+    }
+
+    /** An agent that outlives an Error too: its runner would end without closing it, and every transfer would hang. */
+    private record Enduring(Agent agent) implements Agent {
+        @Override
+        public int doWork() throws Exception {
+            try {
+                return agent.doWork();
+            } catch (Error e) {
+                throw new IllegalStateException("an error in agent " + roleName(), e);
+            }
+        }
+
+        @Override
+        public void onClose() {
+            agent.onClose();
+        }
+
+        @Override
+        public String roleName() {
+            return agent.roleName();
         }
     }
 }

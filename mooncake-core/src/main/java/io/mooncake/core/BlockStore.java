@@ -130,7 +130,7 @@ public interface BlockStore {
     }
 
     /**
-     * Reads one piece and waits for it.
+     * Reads one piece and waits for it. An interrupt cancels it: CANCELED, and nothing writes the destination any more.
      *
      * @param piece what, and where to
      * @return what became of it
@@ -138,7 +138,7 @@ public interface BlockStore {
      */
     default Outcome read(Piece piece) {
         Transfer transfer = prepare(List.of(piece), TransferOptions.DEFAULT).submit();
-        transfer.join();
+        transfer.joinOrCancel();
         return transfer.outcome(0);
     }
 

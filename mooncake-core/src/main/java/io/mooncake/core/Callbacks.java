@@ -7,6 +7,7 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
@@ -30,6 +31,7 @@ final class Callbacks implements AutoCloseable, Runnable {
     private final AtomicReference<@Nullable Transfer> transfers = new AtomicReference<>();
     private final ConcurrentLinkedQueue<Runnable> queue = new ConcurrentLinkedQueue<>();
     private final AtomicInteger queued = new AtomicInteger();
+    private final AtomicBoolean draining = new AtomicBoolean();
     private final Counters counters;
     private final @Nullable Executor executor;
     private final @Nullable Thread thread;
@@ -110,11 +112,23 @@ final class Callbacks implements AutoCloseable, Runnable {
                 hand(transfer::runCallback);
             }
         }
-        for (Runnable callback; (callback = queue.poll()) != null; ran++) {
-            queued.decrementAndGet();
-            hand(callback);
+        if (!queue.isEmpty() && draining.compareAndSet(false, true)) {
+            hand(this::drain);
+            ran++;
         }
         return ran;
+    }
+
+    /** Events and messages: in order and one at a time, also where the executor has many threads. */
+    private void drain() {
+        for (Runnable callback; (callback = queue.poll()) != null;) {
+            queued.decrementAndGet();
+            runGuarded(callback);
+        }
+        draining.set(false);
+        if (!queue.isEmpty()) {
+            wakeup();
+        }
     }
 
     private static @Nullable Transfer oldestFirst(@Nullable Transfer newest) {

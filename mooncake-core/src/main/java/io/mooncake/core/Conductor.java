@@ -1,31 +1,27 @@
 package io.mooncake.core;
 
-import io.mooncake.core.block.BlockRef;
-import io.mooncake.core.manager.BlockListener;
+import io.mooncake.core.manager.BlockManager;
 import java.util.ArrayDeque;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import org.agrona.concurrent.Agent;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
- * The node's agent for everything that is not moving bytes: it acts on the slots that were marked, announces, evicts, ends holds by
- * their time, commits pulled replicas and starts further attempts.
+ * The node's agent for everything that is not moving bytes: it acts on the slots that were marked, evicts, ends holds by their time,
+ * commits pulled replicas and starts further attempts.
  *
  * <pre>
  *   any thread ─▶ slot marks (manager) ─┐
- *   engines    ─▶ parts ended           ├─▶ doWork ─▶ registry, events, next attempts
+ *   engines    ─▶ parts ended           ├─▶ doWork ─▶ announcements, evictions, next attempts
  *   pulls      ─▶ parts without a slot ─┘
  * </pre>
  *
  * <p>What comes in cannot be refused, hence is linked through itself: one link a slot, one a part.
  */
-final class Conductor implements Agent, BlockListener {
-    private static final Logger LOG = LoggerFactory.getLogger(Conductor.class);
-
-    private final NodeParts node;
+final class Conductor implements Agent {
+    private final Life life;
+    private final BlockManager blocks;
     private final Runnable wakeup;
     private final AtomicReference<@Nullable Part> taken = new AtomicReference<>();
     private final ArrayDeque<Part> awaitingSlot = new ArrayDeque<>();
@@ -33,8 +29,9 @@ final class Conductor implements Agent, BlockListener {
     private volatile long answered;
     private volatile boolean closed;
 
-    Conductor(NodeParts node, Runnable wakeup) {
-        this.node = node;
+    Conductor(Life life, BlockManager blocks, Runnable wakeup) {
+        this.life = life;
+        this.blocks = blocks;
         this.wakeup = wakeup;
     }
 
@@ -74,8 +71,9 @@ final class Conductor implements Agent, BlockListener {
     @Override
     public int doWork() {
         long tickets = asked.get();
-        int work = node.blocks().doWork(node.nowNs()) + takeIn() + retryForSlots();
-        if (node.blocks().isCaughtUp() && answered != tickets) {
+        int work = blocks.doWork(life.nowNs()) + takeIn();
+        retryForSlots();
+        if (answered != tickets && blocks.isCaughtUp()) {
             answered = tickets;
             work++;
         }
@@ -90,7 +88,7 @@ final class Conductor implements Agent, BlockListener {
             due = part.next;
             part.next = null;
             work++;
-            if (part.step == Part.Step.READ_ENDED) {
+            if (!part.awaitsSlot) {
                 part.pull.afterRead(part);
             } else if (closed) {
                 part.pull.retryForSlot(part);
@@ -101,13 +99,11 @@ final class Conductor implements Agent, BlockListener {
         return work;
     }
 
-    private int retryForSlots() {
-        int waiting = awaitingSlot.size();
-        for (int i = 0; i < waiting; i++) {
+    private void retryForSlots() {
+        for (int waiting = awaitingSlot.size(); waiting > 0; waiting--) {
             Part part = awaitingSlot.remove();
             part.pull.retryForSlot(part);
         }
-        return 0;
     }
 
     private static @Nullable Part oldestFirst(@Nullable Part newest) {
@@ -119,36 +115,6 @@ final class Conductor implements Agent, BlockListener {
             newest = next;
         }
         return oldest;
-    }
-
-    @Override
-    public void onWritten(BlockRef ref) {
-        try {
-            node.registry().announce(ref);
-        } catch (RuntimeException e) {
-            registryThrew(ref, e);
-        }
-        node.events().raise(BlockEvent.Kind.WRITTEN, ref);
-    }
-
-    @Override
-    public void onEvicted(BlockRef ref, EvictReason reason) {
-        try {
-            node.registry().withdraw(ref);
-        } catch (RuntimeException e) {
-            registryThrew(ref, e);
-        }
-        node.events().raise(BlockEvent.Kind.EVICTED, ref);
-    }
-
-    /** The slot's way goes on: a registry is a hint, and one that is behind costs a retry. */
-    private void registryThrew(BlockRef ref, RuntimeException e) {
-        LOG.error("node {}: the registry threw at {}: other nodes know it wrongly", node.id(), ref, e);
-    }
-
-    @Override
-    public void onDue() {
-        wakeup.run();
     }
 
     /** The pollers are closed before: what they gave up is here now. */

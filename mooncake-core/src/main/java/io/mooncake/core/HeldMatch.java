@@ -10,26 +10,24 @@ import org.jspecify.annotations.Nullable;
 
 /** What a look-up found, with a hold on what of it is here. */
 final class HeldMatch implements PrefixMatch {
-    private final NodeParts node;
+    private final Sources sources;
     private final @Nullable BlockRef[] refs;
     private final long[] pendingUntilNs;
     private final int hits;
     private final @Nullable Hold hold;
 
-    HeldMatch(NodeParts node, List<BlockId> ids, long ttlNs) {
-        this.node = node;
+    HeldMatch(Sources sources, List<BlockId> ids, long ttlNs) {
+        this.sources = sources;
         refs = new @Nullable BlockRef[ids.size()];
         pendingUntilNs = new long[ids.size()];
         List<BlockRef> here = new ArrayList<>();
         int[] hereAt = new int[ids.size()];
         int run = 0;
         for (int i = 0; i < refs.length; i++) {
-            BlockRef local = node.blocks().find(ids.get(i));
-            refs[i] = local != null
-                    ? local
-                    : node.scheduler().source(node.registry().locations(ids.get(i)), node.view());
+            BlockRef local = sources.blocks().find(ids.get(i));
+            refs[i] = local != null ? local : sources.find(ids.get(i));
             if (refs[i] == null) {
-                pendingUntilNs[i] = node.blocks().pendingUntil(ids.get(i));
+                pendingUntilNs[i] = sources.blocks().pendingUntil(ids.get(i));
             } else if (run == i) {
                 run++;
                 if (local != null) {
@@ -38,7 +36,7 @@ final class HeldMatch implements PrefixMatch {
                 }
             }
         }
-        hold = here.isEmpty() ? null : node.blocks().hold(here, ttlNs);
+        hold = here.isEmpty() ? null : sources.blocks().hold(here, ttlNs);
         if (hold == null || hold.refs().size() == here.size()) {
             hits = run;
         } else {
@@ -71,13 +69,13 @@ final class HeldMatch implements PrefixMatch {
     @Override
     public @Nullable Tier tier(int index) {
         BlockRef ref = refs[index];
-        return ref == null ? null : ref.node().equals(node.id()) ? Tier.DRAM : Tier.SLOW;
+        return ref == null ? null : ref.node().equals(sources.loads().self()) ? Tier.DRAM : Tier.SLOW;
     }
 
     @Override
     public long cost(int index) {
         BlockRef ref = refs[index];
-        return ref == null ? -1 : node.view().cost(ref.node());
+        return ref == null ? -1 : sources.loads().cost(ref.node());
     }
 
     @Override

@@ -6,34 +6,14 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
-import io.mooncake.core.manager.BlockManager;
-import io.mooncake.core.manager.EvictionPolicy;
-import io.mooncake.core.manager.ManagerConfig;
-import io.mooncake.core.manager.PoolBinding;
 import io.mooncake.core.pool.BlockPool;
-import io.mooncake.core.pool.DramPool;
-import io.mooncake.core.pool.SizeClass;
-import io.mooncake.core.registry.Registry;
-import io.mooncake.core.schedule.ClusterView;
-import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
-import io.mooncake.core.transfer.MessageHandler;
 import io.mooncake.core.transfer.Peer;
-import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Region;
-import io.mooncake.core.transfer.RegionTable;
 import io.mooncake.core.transfer.TransferEngine;
-import io.mooncake.core.transfer.local.LocalTransferEngine;
-import io.mooncake.core.transfer.tcp.TcpConfig;
-import io.mooncake.core.transfer.tcp.TcpTransferEngine;
 import java.nio.ByteBuffer;
-import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
-import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -52,14 +32,14 @@ import org.slf4j.LoggerFactory;
 public final class Node implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(Node.class);
 
-    private final Parts parts;
+    private final NodeConfig config;
+    private final NodeParts parts;
     private final NodeStore store;
-    private final AgentGroup agents;
 
-    private Node(Parts parts, NodeStore store, AgentGroup agents) {
+    private Node(NodeConfig config, NodeParts parts) {
+        this.config = config;
         this.parts = parts;
-        this.store = store;
-        this.agents = agents;
+        store = new NodeStore(parts, config);
     }
 
     /**
@@ -70,21 +50,13 @@ public final class Node implements AutoCloseable {
      * @throws MooncakeException CONFIG_ERROR, OUT_OF_MEMORY, or IN_USE when the name or the port is taken; nothing is left behind then
      */
     public static Node start(NodeConfig config) {
-        Parts parts = new Parts(config);
-        try {
-            parts.open();
-            AgentGroup agents = parts.startAgents();
-            Node node = new Node(parts, new NodeStore(parts, config, parts.waits, parts.callbacks), agents);
-            LOG.info("node {} started: {}", parts.id, config);
-            String warning = config.smallBlockWarning();
-            if (warning != null) {
-                LOG.warn("node {}: {}", parts.id, warning);
-            }
-            return node;
-        } catch (RuntimeException | Error e) {
-            parts.abandonStart();
-            throw e;
+        Node node = new Node(config, NodeParts.start(config));
+        LOG.info("node {} started: {}", node.id(), config);
+        String warning = config.smallBlockWarning();
+        if (warning != null) {
+            LOG.warn("node {}: {}", node.id(), warning);
         }
+        return node;
     }
 
     /**
@@ -93,7 +65,7 @@ public final class Node implements AutoCloseable {
      * @return name and incarnation
      */
     public NodeId id() {
-        return parts.id;
+        return parts.life().id;
     }
 
     /**
@@ -102,7 +74,7 @@ public final class Node implements AutoCloseable {
      * @return as started
      */
     public NodeConfig config() {
-        return parts.config;
+        return config;
     }
 
     /**
@@ -128,7 +100,7 @@ public final class Node implements AutoCloseable {
             throw new MooncakeException(Kind.INVALID_ARGUMENT,
                     "memory of the caller's has no guards: register it LOCAL_ONLY or READABLE");
         }
-        return parts.regions.register(memory, access);
+        return parts.regions().register(memory, access);
     }
 
     /**
@@ -137,7 +109,7 @@ public final class Node implements AutoCloseable {
      * @return live counters
      */
     public Counters counters() {
-        return parts.counters;
+        return parts.counters();
     }
 
     /**
@@ -172,8 +144,8 @@ public final class Node implements AutoCloseable {
             throw new MooncakeException(Kind.OUT_OF_BOUNDS, "message to " + to + " has " + message.remaining()
                     + " bytes, more than " + EngineContext.MAX_MESSAGE_BYTES + ": write a block and send its ref");
         }
-        Peer peer = parts.registry().peer(to);
-        TransferEngine engine = peer == null ? null : parts.engineTo(peer);
+        Peer peer = parts.sources().registry().peer(to);
+        TransferEngine engine = peer == null ? null : parts.sources().engineTo(peer);
         return peer != null && engine != null && engine.send(peer, message);
     }
 
@@ -184,7 +156,7 @@ public final class Node implements AutoCloseable {
      * @throws MooncakeException ILLEGAL_STATE in another mode or thread
      */
     public int doWork() {
-        return agents.doWork() + parts.callbacks.runDue();
+        return parts.agents().doWork() + parts.callbacks().runDue();
     }
 
     /**
@@ -196,203 +168,36 @@ public final class Node implements AutoCloseable {
      */
     @Override
     public void close() {
+        AgentGroup agents = parts.agents();
         agents.checkMayRun();
         boolean first;
         // Whoever closes too waits here: what follows is the conductor's work, which is nobody else's while that lives.
         synchronized (agents) {
-            first = parts.beginClosing();
+            first = parts.life().beginClosing();
             if (first) {
                 leave();
                 agents.close();
             }
         }
         try {
-            parts.callbacks.runDueWhereInvoked();
-            parts.blocks().close(parts.nowNs() + parts.config.closeTimeout().toNanos());
+            parts.callbacks().runDueWhereInvoked();
+            parts.blocks().close(parts.life().nowNs() + config.closeTimeout().toNanos());
         } finally {
             if (first) {
                 // Only now, so that listeners are not called by this thread, inside the manager's lock.
-                parts.callbacks.close();
+                parts.callbacks().close();
             }
         }
         if (first) {
-            LOG.info("node {} closed", parts.id);
+            LOG.info("node {} closed", id());
         }
     }
 
     private void leave() {
         try {
-            parts.registry().leave(parts.id);
+            parts.sources().registry().leave(id());
         } catch (RuntimeException e) {
-            LOG.error("node {}: the registry threw when it was left; closing goes on", parts.id, e);
-        }
-    }
-
-    /** The parts of a node, wired by hand. */
-    private static final class Parts implements NodeParts {
-        private final NodeConfig config;
-        private final NodeId id;
-        private final Counters counters = new Counters();
-        private final Waits waits;
-        private final RegionTable regions;
-        private final Callbacks callbacks;
-        private final BlockEvents events;
-        private final PeerLoads loads;
-        private final Conductor conductor;
-        private volatile boolean closing;
-        private @Nullable DramPool pool;
-        private @Nullable BlockManager blocks;
-        private @Nullable TcpTransferEngine tcp;
-        private List<TransferEngine> engines = List.of();
-        private volatile Runnable wakeConductor = () -> {};
-
-        Parts(NodeConfig config) {
-            NodeConfig.Environment environment = config.environment();
-            this.config = config;
-            id = NodeId.newLife(config.name(), environment.wallClock(), environment.random());
-            waits = new Waits(environment.nanoClock());
-            regions = new RegionTable(id, waits, environment.nanoClock(), config.closeTimeout().toNanos());
-            callbacks = new Callbacks(config.name(), environment.callbackExecutor(),
-                    config.threading() == ThreadingMode.INVOKER ? null : environment.threads(), counters);
-            events = new BlockEvents(callbacks);
-            loads = new PeerLoads(id);
-            conductor = new Conductor(this, () -> wakeConductor.run());
-        }
-
-        void open() {
-            NodeConfig.Environment environment = config.environment();
-            // Before the pool, whose reservation can take seconds.
-            Supplier<EvictionPolicy> policy = EvictionPolicy.named(config.evictionPolicy());
-            pool = new DramPool("dram", List.of(new SizeClass(config.blockSize(), config.slots())),
-                    environment.memory());
-            Region region = regions.register(pool.memory(), Access.GUARDED);
-            blocks = new BlockManager(new ManagerConfig(id, List.of(new PoolBinding(pool, region)), counters,
-                    environment.nanoClock(), waits, environment.registry()::highestCounter,
-                    config.allocateTimeout().toNanos(), config.cachedBlocks(),
-                    policy), conductor);
-            EngineContext context = new EngineContext(id, config.cluster(), regions, blocks, counters,
-                    environment.nanoClock(),
-                    this::onMessage);
-            tcp = new TcpTransferEngine(context,
-                    TcpConfig.defaults().withAddresses(config.bind(), config.advertise()));
-            boolean shared = config.threading() != ThreadingMode.DEDICATED;
-            Poller parking = tcp.poller();
-            engines = List.of(new LocalTransferEngine(context, shared ? parking::wakeup : null), tcp);
-        }
-
-        AgentGroup startAgents() {
-            boolean shared = config.threading() != ThreadingMode.DEDICATED;
-            Poller tcpPoller = tcp().poller();
-            Poller localPoller = engines.getFirst().poller();
-            AgentIdle tcpIdle = new AgentIdle(config.idle(), tcpPoller);
-            AgentIdle conductorIdle = shared ? tcpIdle : new AgentIdle(config.idle(), null);
-            wakeConductor = conductorIdle::wakeup;
-            List<AgentIdle> threadIdles = shared
-                    ? List.of(tcpIdle)
-                    : List.of(tcpIdle, new AgentIdle(config.idle(), localPoller), conductorIdle);
-            Map<String, Endpoint> endpoints = tcp().advertised().map(at -> Map.of(tcp().name(), at)).orElse(Map.of());
-            registry().join(new Peer(id, endpoints));
-            AgentGroup agents = new AgentGroup(config, List.of(tcpPoller, localPoller), conductor, threadIdles);
-            if (config.threading() == ThreadingMode.INVOKER) {
-                waits.runWhileWaiting(agents);
-            }
-            return agents;
-        }
-
-        void abandonStart() {
-            closing = true;
-            registry().leave(id);
-            engines.forEach(engine -> engine.poller().onClose());
-            callbacks.close();
-            if (blocks != null) {
-                blocks.close(nowNs());
-            } else if (pool != null) {
-                pool.close();
-            }
-        }
-
-        private void onMessage(NodeId from, byte[] message) {
-            MessageHandler handler = config.environment().messages();
-            if (!callbacks.offer(() -> handler.onMessage(from, message))) {
-                LOG.warn("node {}: dropped a message of {} bytes from {}: the message handler is too slow", id,
-                        message.length,
-                        from);
-            }
-        }
-
-        synchronized boolean beginClosing() {
-            boolean first = !closing;
-            closing = true;
-            return first;
-        }
-
-        TcpTransferEngine tcp() {
-            return Objects.requireNonNull(tcp);
-        }
-
-        @Override
-        public NodeId id() {
-            return id;
-        }
-
-        @Override
-        public long nowNs() {
-            return config.environment().nanoClock().getAsLong();
-        }
-
-        @Override
-        public boolean isClosing() {
-            return closing;
-        }
-
-        @Override
-        public Registry registry() {
-            return config.environment().registry();
-        }
-
-        @Override
-        public Scheduler scheduler() {
-            return config.environment().scheduler();
-        }
-
-        @Override
-        public ClusterView view() {
-            return loads;
-        }
-
-        @Override
-        public PeerLoads loads() {
-            return loads;
-        }
-
-        @Override
-        public BlockManager blocks() {
-            return Objects.requireNonNull(blocks);
-        }
-
-        @Override
-        public Conductor conductor() {
-            return conductor;
-        }
-
-        @Override
-        public BlockEvents events() {
-            return events;
-        }
-
-        @Override
-        public Counters counters() {
-            return counters;
-        }
-
-        @Override
-        public @Nullable TransferEngine engineTo(Peer peer) {
-            for (int i = 0; i < engines.size(); i++) {
-                if (engines.get(i).reaches(peer)) {
-                    return engines.get(i);
-                }
-            }
-            return null;
+            LOG.error("node {}: the registry threw when it was left; closing goes on", id(), e);
         }
     }
 }

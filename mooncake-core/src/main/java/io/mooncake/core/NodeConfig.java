@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * @param cluster the cluster's name; nodes of another are refused
  * @param poolSize bytes of host memory for blocks
  * @param blockSize bytes of the largest block; poolSize / blockSize slots are cut
- * @param spareSlots slots that are kept free for writers by evicting ahead
+ * @param spareSlots slots that are kept free for writers by evicting ahead; 0 = one of 16, 1 to 64
  * @param evictionPolicy name of the policy
  * @param bind where the TCP engine listens; port 0 = any free one. Loopback only: this version has no authentication of peers
  * @param advertise what peers are told to dial; null = what was bound
@@ -68,6 +68,31 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
     private static final long SMALL_BLOCK = 1 << 20;
 
     /**
+     * Checks everything.
+     *
+     * @throws MooncakeException CONFIG_ERROR naming setting, value and remedy
+     */
+    public NodeConfig {
+        checkNames(name, cluster);
+        positive("block.size", blockSize);
+        positive("pool.size", poolSize);
+        long slots = poolSize / blockSize;
+        if (slots < 2 || slots > Integer.MAX_VALUE - 8) {
+            throw bad("pool.size", ByteSize.format(poolSize), "holds " + slots + " blocks of "
+                    + ByteSize.format(blockSize) + ": at least 2 (one of them spare) and at most 2^31 are needed");
+        }
+        spareSlots = spareSlots == 0 ? Math.clamp(slots / 16, 1, 64) : spareSlots;
+        if (spareSlots < 1 || spareSlots >= slots) {
+            throw bad("pool.spareSlots", spareSlots,
+                    "must be at least 1 and less than the " + slots + " slots of the pool");
+        }
+        positive("transfer.timeout", transferTimeout);
+        positive("allocate.timeout", allocateTimeout);
+        positive("writer.ttl", writerTtl);
+        positive("close.timeout", closeTimeout);
+    }
+
+    /**
      * Slots that are cut from the pool.
      *
      * @return poolSize / blockSize
@@ -98,6 +123,33 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
                         + " slots need about " + ByteSize.rounded(slots() * 400.0)
                         + " of bookkeeping here and a registry entry each;"
                         + " 1 MiB and more is meant";
+    }
+
+    private static void checkNames(String name, String cluster) {
+        try {
+            NodeId _ = new NodeId(name, 1);
+        } catch (MooncakeException e) {
+            throw new MooncakeException(Kind.CONFIG_ERROR, e.getMessage(), e);
+        }
+        if (cluster.isBlank() || cluster.length() > 64) {
+            throw bad("cluster", cluster, "must be 1 to 64 characters");
+        }
+    }
+
+    private static void positive(String key, long value) {
+        if (value <= 0) {
+            throw bad(key, value, "must be positive");
+        }
+    }
+
+    private static void positive(String key, Duration value) {
+        if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(365)) > 0) {
+            throw bad(key, value, "must be positive and at most a year");
+        }
+    }
+
+    private static MooncakeException bad(String key, Object value, String why) {
+        return new MooncakeException(Kind.CONFIG_ERROR, key + " = '" + value + "' " + why);
     }
 
     /**
@@ -134,7 +186,7 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
         private String cluster = "mooncake";
         private long poolSize = 1L << 30;
         private long blockSize = 64L << 20;
-        private int spareSlots = -1;
+        private int spareSlots;
         private String evictionPolicy = "lru";
         private Endpoint bind = new Endpoint("127.0.0.1", 0);
         private @Nullable Endpoint advertise;
@@ -422,50 +474,11 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
          * @throws MooncakeException CONFIG_ERROR naming setting, value and remedy
          */
         public NodeConfig build() {
-            checkName();
-            positive("block.size", blockSize);
-            positive("pool.size", poolSize);
-            long slots = poolSize / blockSize;
-            if (slots < 2 || slots > Integer.MAX_VALUE - 8) {
-                throw bad("pool.size", ByteSize.format(poolSize), "holds " + slots + " blocks of "
-                        + ByteSize.format(blockSize) + ": at least 2 (one of them spare) and at most 2^31 are needed");
-            }
-            int spare = spareSlots > 0 ? spareSlots : Math.clamp(slots / 16, 1, 64);
-            if (spare >= slots) {
-                throw bad("pool.spareSlots", spare, "must be less than the " + slots + " slots of the pool");
-            }
-            positive("transfer.timeout", transferTimeout);
-            positive("allocate.timeout", allocateTimeout);
-            positive("writer.ttl", writerTtl);
-            positive("close.timeout", closeTimeout);
             Environment environment = new Environment(registry == null ? new LocalRegistry() : registry, scheduler,
                     memory,
                     messages, callbackExecutor, nanoClock, wallClock, random, threads);
-            return new NodeConfig(name, cluster, poolSize, blockSize, spare, evictionPolicy, bind, advertise,
+            return new NodeConfig(name, cluster, poolSize, blockSize, spareSlots, evictionPolicy, bind, advertise,
                     transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
-        }
-
-        private void checkName() {
-            try {
-                NodeId _ = new NodeId(name, 1);
-            } catch (MooncakeException e) {
-                throw new MooncakeException(Kind.CONFIG_ERROR, e.getMessage(), e);
-            }
-            if (cluster.isBlank() || cluster.length() > 64) {
-                throw bad("cluster", cluster, "must be 1 to 64 characters");
-            }
-        }
-
-        private static void positive(String key, long value) {
-            if (value <= 0) {
-                throw bad(key, value, "must be positive");
-            }
-        }
-
-        private static void positive(String key, Duration value) {
-            if (value.isNegative() || value.isZero() || value.compareTo(Duration.ofDays(365)) > 0) {
-                throw bad(key, value, "must be positive and at most a year");
-            }
         }
 
         private static int integer(String key, String value) {
@@ -496,10 +509,6 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
                 }
             }
             throw bad(key, value, "is none of " + Arrays.toString(type.getEnumConstants()).toLowerCase(Locale.ROOT));
-        }
-
-        private static MooncakeException bad(String key, Object value, String why) {
-            return new MooncakeException(Kind.CONFIG_ERROR, key + " = '" + value + "' " + why);
         }
     }
 }

@@ -1,40 +1,143 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.manager.BlockManager;
+import io.mooncake.core.manager.EvictionPolicy;
+import io.mooncake.core.manager.ManagerConfig;
+import io.mooncake.core.manager.PoolBinding;
+import io.mooncake.core.pool.DramPool;
+import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.registry.Registry;
-import io.mooncake.core.schedule.ClusterView;
-import io.mooncake.core.schedule.Scheduler;
+import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.MessageHandler;
 import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.Poller;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.RegionTable;
 import io.mooncake.core.transfer.TransferEngine;
-import org.jspecify.annotations.Nullable;
+import io.mooncake.core.transfer.local.LocalTransferEngine;
+import io.mooncake.core.transfer.tcp.TcpConfig;
+import io.mooncake.core.transfer.tcp.TcpTransferEngine;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** What transfers in flight need of their node. */
-interface NodeParts {
-    NodeId id();
+/**
+ * The parts of a running node, wired by hand, in the order in which they need each other.
+ *
+ * @param life identity, clock, closing
+ * @param counters what the node counts
+ * @param waits how callers wait
+ * @param callbacks runs the user's code
+ * @param events numbers what happens to blocks
+ * @param regions registered memory
+ * @param blocks the block manager
+ * @param tcp the engine that peers reach this node by
+ * @param sources where to read from
+ * @param conductor the agent of everything but bytes
+ * @param agents the agents' threads
+ */
+record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks, BlockEvents events,
+        RegionTable regions, BlockManager blocks, TransferEngine tcp, Sources sources, Conductor conductor,
+        AgentGroup agents) {
+    private static final Logger LOG = LoggerFactory.getLogger(NodeParts.class);
 
-    long nowNs();
+    /** Starts everything; when something fails, undoes what was begun, last first. */
+    static NodeParts start(NodeConfig config) {
+        Deque<Runnable> undo = new ArrayDeque<>();
+        try {
+            return start(config, undo);
+        } catch (RuntimeException | Error e) {
+            for (Runnable step : undo) {
+                try {
+                    step.run();
+                } catch (RuntimeException again) {
+                    e.addSuppressed(again);
+                }
+            }
+            throw e;
+        }
+    }
 
-    boolean isClosing();
+    private static NodeParts start(NodeConfig config, Deque<Runnable> undo) {
+        NodeConfig.Environment environment = config.environment();
+        Registry registry = environment.registry();
+        // Before the pool, whose reservation can take seconds.
+        Supplier<EvictionPolicy> policy = EvictionPolicy.named(config.evictionPolicy());
 
-    Registry registry();
+        NodeId id = NodeId.newLife(config.name(), environment.wallClock(), environment.random());
+        Life life = new Life(id, environment.nanoClock());
+        undo.push(life::beginClosing);
+        Counters counters = new Counters();
+        Waits waits = new Waits(environment.nanoClock());
+        RegionTable regions = new RegionTable(id, waits, environment.nanoClock(), config.closeTimeout().toNanos());
+        Callbacks callbacks = new Callbacks(config.name(), environment.callbackExecutor(),
+                config.threading() == ThreadingMode.INVOKER ? null : environment.threads(), counters);
+        undo.push(callbacks::close);
+        BlockEvents events = new BlockEvents(callbacks);
+        Doorbell doorbell = new Doorbell();
 
-    Scheduler scheduler();
+        DramPool pool = new DramPool("dram", List.of(new SizeClass(config.blockSize(), config.slots())),
+                environment.memory());
+        Region region = regions.register(pool.memory(), Access.GUARDED);
+        BlockManager blocks = new BlockManager(
+                new ManagerConfig(id, List.of(new PoolBinding(pool, region)), counters, environment.nanoClock(), waits,
+                        registry::highestCounter, config.allocateTimeout().toNanos(), config.cachedBlocks(), policy),
+                new Announcer(id, registry, events, doorbell));
+        undo.push(() -> blocks.close(life.nowNs()));
 
-    ClusterView view();
+        EngineContext context = new EngineContext(id, config.cluster(), regions, blocks.guards(), counters,
+                environment.nanoClock(),
+                (from, message) -> onMessage(environment.messages(), callbacks, from, message));
+        TcpTransferEngine tcp = new TcpTransferEngine(context,
+                TcpConfig.defaults().withAddresses(config.bind(), config.advertise()));
+        undo.push(tcp.poller()::onClose);
+        boolean shared = config.threading() != ThreadingMode.DEDICATED;
+        LocalTransferEngine local = new LocalTransferEngine(context, shared ? tcp.poller()::wakeup : null);
+        undo.push(local.poller()::onClose);
+        Sources sources = new Sources(blocks, registry, environment.scheduler(), new PeerLoads(id),
+                List.of(local, tcp));
+        Conductor conductor = new Conductor(life, blocks, doorbell);
 
-    PeerLoads loads();
+        undo.push(() -> registry.leave(id));
+        registry.join(new Peer(id,
+                tcp.advertised().<Map<String, Endpoint>>map(at -> Map.of(tcp.name(), at)).orElse(Map.of())));
+        AgentGroup agents = startAgents(config, List.of(tcp.poller(), local.poller()), conductor, doorbell);
+        if (config.threading() == ThreadingMode.INVOKER) {
+            waits.runWhileWaiting(agents, callbacks);
+        }
+        return new NodeParts(life, counters, waits, callbacks, events, regions, blocks, tcp, sources, conductor,
+                agents);
+    }
 
-    BlockManager blocks();
+    /** Where threads are shared all park in the first poller, which both sockets and commands wake. */
+    private static AgentGroup startAgents(NodeConfig config, List<Poller> pollers, Conductor conductor,
+            Doorbell doorbell) {
+        List<AgentIdle> idles = config.threading() == ThreadingMode.DEDICATED
+                ? List.of(new AgentIdle(config.idle(), pollers.getFirst()),
+                        new AgentIdle(config.idle(), pollers.getLast()),
+                        new AgentIdle(config.idle(), null))
+                : List.of(new AgentIdle(config.idle(), pollers.getFirst()));
+        doorbell.connect(idles.getLast()::wakeup);
+        return new AgentGroup(config, pollers, conductor, idles);
+    }
 
-    Conductor conductor();
+    private static void onMessage(MessageHandler handler, Callbacks callbacks, NodeId from, byte[] message) {
+        if (!callbacks.offer(() -> handler.onMessage(from, message))) {
+            LOG.warn("dropped a message of {} bytes from {}: the message handler is too slow, or the node is closed",
+                    message.length, from);
+        }
+    }
 
-    BlockEvents events();
-
-    Counters counters();
-
-    /** The first engine that reaches the peer: they stand in the order of preference. */
-    @Nullable
-    TransferEngine engineTo(Peer peer);
+    /** What pulls need of this. */
+    Pulls pulls() {
+        return new Pulls(life, sources, conductor, events, counters);
+    }
 }

@@ -21,21 +21,17 @@ import java.util.function.Consumer;
 final class NodeStore implements BlockStore, Transfer.Host {
     private final NodeParts node;
     private final NodeConfig config;
-    private final Waits waits;
-    private final Callbacks callbacks;
+    private final Pulls pulls;
 
-    NodeStore(NodeParts node, NodeConfig config, Waits waits, Callbacks callbacks) {
+    NodeStore(NodeParts node, NodeConfig config) {
         this.node = node;
         this.config = config;
-        this.waits = waits;
-        this.callbacks = callbacks;
+        pulls = node.pulls();
     }
 
     @Override
     public void checkOpen() {
-        if (node.isClosing()) {
-            throw new MooncakeException(Kind.CLOSED, "node " + node.id() + " is closed");
-        }
+        node.life().checkOpen();
     }
 
     private static long ttlNs(Duration ttl) {
@@ -50,7 +46,7 @@ final class NodeStore implements BlockStore, Transfer.Host {
         checkOpen();
         if (placement.tier() != Tier.DRAM) {
             throw new MooncakeException(Kind.UNSUPPORTED,
-                    "block " + id + ": node " + node.id() + " has no tier " + placement.tier() + ", only DRAM");
+                    "block " + id + ": node " + node.life().id + " has no tier " + placement.tier() + ", only DRAM");
         }
         Duration ttl = placement.writerTtl();
         return node.blocks().allocate(id, length, ttlNs(ttl == null ? config.writerTtl() : ttl));
@@ -74,7 +70,7 @@ final class NodeStore implements BlockStore, Transfer.Host {
     @Override
     public PrefixMatch match(List<BlockId> ids, Duration ttl) {
         checkOpen();
-        return new HeldMatch(node, ids, ttlNs(ttl));
+        return new HeldMatch(node.sources(), ids, ttlNs(ttl));
     }
 
     @Override
@@ -105,7 +101,7 @@ final class NodeStore implements BlockStore, Transfer.Host {
             }
         }
         Duration timeout = options.timeout();
-        return new Transfer(this, new Pull(node, pieces), pieces.size(), poolMemoryOnly,
+        return new Transfer(this, new Pull(pulls, pieces), pieces.size(), poolMemoryOnly,
                 ttlNs(timeout == null ? config.transferTimeout() : timeout), options.onDone());
     }
 
@@ -124,7 +120,7 @@ final class NodeStore implements BlockStore, Transfer.Host {
     @Override
     public List<BlockRef> locations(BlockId id) {
         checkOpen();
-        return node.registry().locations(id);
+        return node.sources().registry().locations(id);
     }
 
     @Override
@@ -147,26 +143,26 @@ final class NodeStore implements BlockStore, Transfer.Host {
     public boolean awaitAnnounced(Duration timeout) {
         checkOpen();
         long ticket = node.conductor().ask();
-        return waits.await(() -> node.conductor().hasAnswered(ticket), node.nowNs() + ttlNs(timeout));
+        return node.waits().await(() -> node.conductor().hasAnswered(ticket), node.life().nowNs() + ttlNs(timeout));
     }
 
     @Override
     public long nowNs() {
-        return node.nowNs();
+        return node.life().nowNs();
     }
 
     @Override
     public boolean pump(BooleanSupplier done, long deadlineNs) {
-        if (!waits.runsAgents()) {
+        if (!node.waits().runsAgents()) {
             return false;
         }
-        waits.await(done, deadlineNs);
+        node.waits().await(done, deadlineNs);
         return true;
     }
 
     @Override
     public void dispatch(Transfer transfer) {
-        callbacks.offer(transfer);
+        node.callbacks().offer(transfer);
     }
 
     @Override

@@ -15,14 +15,6 @@ import org.jspecify.annotations.Nullable;
  * submitting thread, then an engine, then perhaps the conductor, never two at a time.
  */
 final class Part {
-    /** Why the conductor has the part. */
-    enum Step {
-        /** A read ended and something is left to do. */
-        READ_ENDED,
-        /** A replica waits for a slot. */
-        AWAIT_SLOT
-    }
-
     final Pull pull;
     final Piece piece;
     final GuardedRead read;
@@ -32,7 +24,8 @@ final class Part {
     BlockRef source;
     @Nullable
     ReplicaWriter replica;
-    Step step = Step.READ_ENDED;
+    /** Why the conductor has it: a replica waits for a slot, else a read ended and something is left to do. */
+    boolean awaitsSlot;
     ReadStatus status = ReadStatus.OK;
     /** What the last attempt met; before the first one: that nobody has the block. */
     Outcome failure = Outcome.ABSENT;
@@ -57,7 +50,7 @@ final class Part {
         tried.clear();
         source = null;
         replica = null;
-        step = Step.READ_ENDED;
+        awaitsSlot = false;
         failure = Outcome.ABSENT;
         cause = null;
     }

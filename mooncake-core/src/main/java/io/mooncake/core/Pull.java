@@ -5,6 +5,7 @@ import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.manager.ReplicaWriter;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Outcome;
@@ -28,15 +29,12 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 final class Pull implements Transfer.Work, ReadListener {
-    /** One holder, then another look-up, which may name others. */
-    private static final int MAX_ATTEMPTS = 4;
-
-    private final NodeParts node;
+    private final Pulls node;
     private final Part[] parts;
     private @Nullable Transfer transfer;
     private long deadlineNs;
 
-    Pull(NodeParts node, List<Piece> pieces) {
+    Pull(Pulls node, List<Piece> pieces) {
         this.node = node;
         parts = new Part[pieces.size()];
         for (int i = 0; i < parts.length; i++) {
@@ -60,146 +58,121 @@ final class Pull implements Transfer.Work, ReadListener {
     }
 
     /** Gives the part to an engine, or to the conductor, or ends it. */
-    void attempt(Part part) {
-        BlockRef source;
-        Peer owner;
-        try {
-            source = locate(part);
-            owner = source == null ? null : node.registry().peer(source.node());
-        } catch (RuntimeException e) {
-            refuse(part, e);
-            return;
-        }
+    private void attempt(Part part) {
+        boolean again;
+        do {
+            try {
+                again = attemptOnce(part);
+            } catch (RuntimeException e) {
+                again = false;
+                refuse(part, e);
+            }
+        } while (again);
+    }
+
+    /** True when another holder is to be tried at once. Throws what the registry, the scheduler or the store threw. */
+    private boolean attemptOnce(Part part) {
+        BlockRef source = node.sources().find(part);
         part.source = source;
         if (source == null) {
             end(part, part.failure, part.cause);
-            return;
+            return false;
         }
         long length = part.piece.length() == Piece.WHOLE ? source.length() - part.piece.offset() : part.piece.length();
         if (!Bounds.contains(part.piece.offset(), length, source.length())) {
             end(part, Outcome.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS, "block " + source.id() + ": offset "
                     + part.piece.offset() + " + " + length + " > valid length " + source.length()));
-            return;
-        }
-        if (source.node().equals(node.id())) {
-            // A copy is a use as a view is; what peers read is not, since a one-sided read tells nobody.
-            node.blocks().touch(source.id());
-        }
-        TransferEngine engine = owner == null ? null : node.engineTo(owner);
-        if (owner == null || engine == null) {
-            part.tried.add(source);
-            retryOrEnd(part, Outcome.UNREACHABLE, new MooncakeException(Kind.PEER_UNREACHABLE, "node " + source.node()
-                    + (owner == null
-                            ? " is not known, or not in this incarnation"
-                            : " is reached by none of this node's engines")));
-            return;
-        }
-        GuardedRead read = part.read.from(owner, source.region(), source.offset() + part.piece.offset(), length)
-                .guardedBy(source.guardOffset(), source.guard())
-                .by(deadlineNs);
-        if (setDestination(part, read, source, length)) {
-            submit(engine, read);
-        }
-    }
-
-    private @Nullable BlockRef locate(Part part) {
-        BlockRef wanted = part.piece.ref();
-        if (wanted != null && part.tried.isEmpty()) {
-            return wanted;
-        }
-        BlockRef local = node.blocks().find(part.piece.id());
-        if (local != null && isCandidate(part, local)) {
-            return local;
-        }
-        List<BlockRef> holders = node.registry().locations(part.piece.id());
-        if (wanted != null || !part.tried.isEmpty()) {
-            holders = holders.stream().filter(ref -> isCandidate(part, ref)).toList();
-        }
-        return node.scheduler().source(holders, node.view());
-    }
-
-    private static boolean isCandidate(Part part, BlockRef ref) {
-        BlockRef wanted = part.piece.ref();
-        return (wanted == null || wanted.version().equals(ref.version())) && !part.tried.contains(ref);
-    }
-
-    /** False when the part was ended, or given to the conductor to wait for a slot. */
-    private boolean setDestination(Part part, GuardedRead read, BlockRef source, long length) {
-        return switch (part.piece.destination()) {
-            case Destination.At at -> retained(part, at.region(), read.into(at.region(), at.offset()));
-            case Destination.Pages pages -> retained(part, pages.region(), read.into(pages.region(), pages.pages()));
-            case Destination.Replica _ -> source.node().equals(node.id())
-                    ? endIfHere(part, source)
-                    : allocated(part, read, source, length);
-        };
-    }
-
-    private boolean endIfHere(Part part, BlockRef source) {
-        BlockRef here;
-        try {
-            here = node.blocks().find(source.id());
-        } catch (RuntimeException e) {
-            refuse(part, e);
             return false;
         }
-        // A reference that the caller brought, or a registry that is behind, may name what was evicted.
-        if (here != null && here.version().equals(source.version())) {
-            end(part, Outcome.OK, null);
-        } else {
-            part.tried.add(source);
-            retryOrEnd(part, Outcome.STALE, null);
+        boolean here = source.node().equals(node.life().id);
+        if (here && part.piece.destination() instanceof Destination.Replica) {
+            return isStillHere(source) ? ended(part, Outcome.OK, null) : mayRetry(part, Outcome.STALE, null);
+        }
+        if (here) {
+            // A copy is a use as a view is; what peers read is not, since a one-sided read tells nobody.
+            blocks().touch(source.id());
+        }
+        Peer owner = node.sources().registry().peer(source.node());
+        TransferEngine engine = owner == null ? null : node.sources().engineTo(owner);
+        if (owner == null || engine == null) {
+            return mayRetry(part, Outcome.UNREACHABLE,
+                    new MooncakeException(Kind.PEER_UNREACHABLE, "node " + source.node() + (owner == null
+                            ? " is not known, or not in this incarnation"
+                            : " is reached by none of this node's engines")));
+        }
+        part.read.from(owner, source.region(), source.offset() + part.piece.offset(), length)
+                .guardedBy(source.guardOffset(), source.guard())
+                .by(deadlineNs);
+        if (takesDestination(part, source)) {
+            submit(part, engine);
         }
         return false;
     }
 
-    private boolean allocated(Part part, GuardedRead read, BlockRef source, long length) {
-        ReplicaWriter replica;
-        try {
-            replica = node.blocks().allocateReplica(source.id(), source.version(), length);
-        } catch (RuntimeException e) {
-            refuse(part, e);
-            return false;
+    /** A reference that the caller brought, or a registry that is behind, may name what was evicted. */
+    private boolean isStillHere(BlockRef source) {
+        BlockRef here = blocks().find(source.id());
+        return here != null && here.version().equals(source.version());
+    }
+
+    /** False when the part was ended, or given to the conductor to wait for a slot. */
+    private boolean takesDestination(Part part, BlockRef source) {
+        return switch (part.piece.destination()) {
+            case Destination.At at -> retains(part, at.region(), part.read.into(at.region(), at.offset()));
+            case Destination.Pages pages ->
+                retains(part, pages.region(), part.read.into(pages.region(), pages.pages()));
+            case Destination.Replica _ -> allocates(part, source);
+        };
+    }
+
+    private boolean retains(Part part, Region region, GuardedRead read) {
+        if (!region.retain()) {
+            return ended(part, Outcome.REFUSED,
+                    new MooncakeException(Kind.CLOSED, region + " is closed; register the memory again"));
         }
+        if (!read.fitsDestination()) {
+            region.release();
+            return ended(part, Outcome.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS,
+                    region + " of " + region.length() + " bytes has no room for the " + read));
+        }
+        return true;
+    }
+
+    private boolean allocates(Part part, BlockRef source) {
+        ReplicaWriter replica = blocks().allocateReplica(source.id(), source.version(), part.read.length());
         if (replica == null) {
-            if (part.step == Part.Step.AWAIT_SLOT) {
+            if (part.awaitsSlot) {
                 node.conductor().takeBack(part);
             } else {
-                part.step = Part.Step.AWAIT_SLOT;
+                part.awaitsSlot = true;
                 node.conductor().take(part);
             }
             return false;
         }
+        part.awaitsSlot = false;
         part.replica = replica;
-        read.into(replica.region(), replica.offset());
+        part.read.into(replica.region(), replica.offset());
         return true;
     }
 
-    private boolean retained(Part part, Region region, GuardedRead read) {
-        if (!region.retain()) {
-            end(part, Outcome.REFUSED,
-                    new MooncakeException(Kind.CLOSED, region + " is closed; register the memory again"));
-            return false;
-        }
-        if (!read.fitsDestination()) {
-            region.release();
-            end(part, Outcome.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS,
-                    region + " of " + region.length() + " bytes has no room for the " + read));
-            return false;
-        }
-        return true;
-    }
-
-    private void submit(TransferEngine engine, GuardedRead read) {
-        node.loads().add(read.owner().id(), 1);
+    private void submit(Part part, TransferEngine engine) {
+        node.sources().loads().add(part.read.owner().id(), 1);
         transfer().posted();
-        if (!engine.submit(read)) {
-            // Nothing was started: said as the engine would have said it.
-            boolean closing = node.isClosing();
-            read.end(closing ? ReadStatus.CANCELED : ReadStatus.UNREACHABLE, closing
-                    ? null
-                    : new MooncakeException(Kind.BACK_PRESSURE,
-                            "the queue of engine " + engine.name()
-                                    + " is full: submit less at a time, or again later"));
+        if (engine.submit(part.read)) {
+            return;
+        }
+        node.sources().loads().add(part.read.owner().id(), -1);
+        if (part.replica == null) {
+            part.read.destination().release();
+        } else {
+            part.replica.abort();
+            part.replica = null;
+        }
+        if (node.life().isClosing()) {
+            end(part, Outcome.CANCELED, null);
+        } else {
+            end(part, Outcome.UNREACHABLE, new MooncakeException(Kind.BACK_PRESSURE,
+                    "the queue of engine " + engine.name() + " is full: submit less at a time, or again later"));
         }
     }
 
@@ -211,7 +184,7 @@ final class Pull implements Transfer.Work, ReadListener {
     @Override
     public void onReadEnded(GuardedRead read, ReadStatus status) {
         Part part = parts[read.index()];
-        node.loads().add(read.owner().id(), -1);
+        node.sources().loads().add(read.owner().id(), -1);
         part.status = status;
         if (part.replica == null) {
             read.destination().release();
@@ -220,7 +193,6 @@ final class Pull implements Transfer.Work, ReadListener {
                 return;
             }
         }
-        part.step = Part.Step.READ_ENDED;
         node.conductor().take(part);
     }
 
@@ -243,19 +215,14 @@ final class Pull implements Transfer.Work, ReadListener {
             replica.abort();
         }
         BlockRef source = Objects.requireNonNull(part.source);
-        part.tried.add(source);
         switch (part.status) {
             case STALE -> {
                 node.events().raise(BlockEvent.Kind.STALE, source);
                 retryOrEnd(part, Outcome.STALE, null);
             }
             case UNREACHABLE -> {
-                MooncakeException cause = part.read.cause();
-                // A full queue of this node's says nothing about the holder.
-                if (cause == null || cause.kind() != Kind.BACK_PRESSURE) {
-                    node.events().raise(BlockEvent.Kind.LOST, source);
-                }
-                retryOrEnd(part, Outcome.UNREACHABLE, cause);
+                node.events().raise(BlockEvent.Kind.LOST, source);
+                retryOrEnd(part, Outcome.UNREACHABLE, part.read.cause());
             }
             case REFUSED -> end(part, Outcome.REFUSED, part.read.cause());
             case TIMED_OUT -> end(part, Outcome.TIMED_OUT, null);
@@ -264,37 +231,45 @@ final class Pull implements Transfer.Work, ReadListener {
     }
 
     private void retryOrEnd(Part part, Outcome outcome, @Nullable MooncakeException cause) {
-        part.failure = outcome;
-        part.cause = cause;
-        if (part.tried.size() >= MAX_ATTEMPTS || transfer().isGivenUp() || node.isClosing()) {
-            end(part, outcome, cause);
-        } else if (isLate()) {
-            end(part, Outcome.TIMED_OUT, cause);
-        } else {
-            node.counters().increment(Counter.PIECE_RETRIES);
+        if (mayRetry(part, outcome, cause)) {
             attempt(part);
         }
     }
 
+    /** Notes that a source failed; true when there is time for another one, else ends the part. */
+    private boolean mayRetry(Part part, Outcome outcome, @Nullable MooncakeException cause) {
+        part.tried.add(Objects.requireNonNull(part.source));
+        part.failure = outcome;
+        part.cause = cause;
+        if (transfer().isGivenUp() || node.life().isClosing()) {
+            return ended(part, outcome, cause);
+        }
+        if (isLate()) {
+            return ended(part, Outcome.TIMED_OUT, cause);
+        }
+        node.counters().increment(Counter.PIECE_RETRIES);
+        return true;
+    }
+
     /** Conductor: a replica that had no slot tries again; without one it comes back. */
     void retryForSlot(Part part) {
-        if (node.isClosing() || transfer().isGivenUp()) {
+        if (node.life().isClosing() || transfer().isGivenUp()) {
             end(part, Outcome.CANCELED, null);
         } else if (isLate()) {
             end(part, Outcome.TIMED_OUT, new MooncakeException(Kind.OUT_OF_MEMORY,
-                    "no slot for a replica of block " + part.piece.id() + ": " + node.blocks().describeHolders()));
+                    "no slot for a replica of block " + part.piece.id() + ": " + blocks().describeHolders()));
         } else {
             attempt(part);
         }
     }
 
     private boolean isLate() {
-        return node.nowNs() - deadlineNs >= 0;
+        return node.life().nowNs() - deadlineNs >= 0;
     }
 
     /** Ends a part that this node's own store, its registry or its scheduler threw at: a transfer ends, whatever they do. */
     private void refuse(Part part, RuntimeException why) {
-        if (node.isClosing()) {
+        if (node.life().isClosing()) {
             end(part, Outcome.CANCELED, null);
         } else {
             end(part, Outcome.REFUSED, why instanceof MooncakeException known
@@ -304,11 +279,17 @@ final class Pull implements Transfer.Work, ReadListener {
         }
     }
 
+    /** Ends the part; false, for whoever asks whether to go on. */
+    private boolean ended(Part part, Outcome outcome, @Nullable MooncakeException cause) {
+        end(part, outcome, cause);
+        return false;
+    }
+
     private void end(Part part, Outcome outcome, @Nullable MooncakeException cause) {
         node.counters().increment(counter(outcome));
         BlockRef source = part.source;
         if (outcome == Outcome.OK && source != null) {
-            boolean here = source.node().equals(node.id());
+            boolean here = source.node().equals(node.life().id);
             if (!here || !(part.piece.destination() instanceof Destination.Replica)) {
                 node.counters().add(here ? Counter.BYTES_COPIED : Counter.BYTES_PULLED, part.read.length());
             }
@@ -326,6 +307,10 @@ final class Pull implements Transfer.Work, ReadListener {
             case UNREACHABLE -> Counter.PIECES_UNREACHABLE;
             default -> Counter.PIECES_REFUSED;
         };
+    }
+
+    private BlockManager blocks() {
+        return node.sources().blocks();
     }
 
     private Transfer transfer() {

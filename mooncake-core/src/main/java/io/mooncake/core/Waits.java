@@ -15,13 +15,15 @@ final class Waits implements Waiter {
 
     private final LongSupplier nanoClock;
     private volatile @Nullable AgentGroup invoked;
+    private volatile @Nullable Callbacks callbacks;
 
     Waits(LongSupplier nanoClock) {
         this.nanoClock = nanoClock;
     }
 
-    /** From now on waiting runs these agents. */
-    void runWhileWaiting(AgentGroup agents) {
+    /** From now on waiting runs these agents, and the callbacks that are due. */
+    void runWhileWaiting(AgentGroup agents, Callbacks due) {
+        callbacks = due;
         invoked = agents;
     }
 
@@ -37,7 +39,7 @@ final class Waits implements Waiter {
             if (nanoClock.getAsLong() - deadlineNs >= 0 || self.isInterrupted()) {
                 return done.getAsBoolean();
             }
-            if (agents != null && agents.doWork() > 0) {
+            if (agents != null && agents.doWork() + runDue() > 0) {
                 idle = 0;
             } else if (idle < SPINS && !self.isVirtual()) {
                 Thread.onSpinWait();
@@ -50,5 +52,10 @@ final class Waits implements Waiter {
             }
         }
         return true;
+    }
+
+    private int runDue() {
+        Callbacks due = callbacks;
+        return due == null ? 0 : due.runDue();
     }
 }

@@ -11,6 +11,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.transfer.Region;
+import java.time.Duration;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -18,6 +19,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
@@ -40,8 +42,14 @@ class NodeCloseTest {
             return thread;
         }
 
-        boolean allEnded() {
-            return made.stream().noneMatch(Thread::isAlive);
+        /** Whether all of them end: one that was told before it began may take a moment. */
+        boolean allEnd() throws InterruptedException {
+            for (Thread thread : made) {
+                if (thread.getState() != Thread.State.NEW && !thread.join(Duration.ofSeconds(20))) {
+                    return false;
+                }
+            }
+            return true;
         }
     }
 
@@ -79,7 +87,7 @@ class NodeCloseTest {
     }
 
     @Test
-    void aRegistryThatThrowsKeepsNothingOpen() {
+    void aRegistryThatThrowsKeepsNothingOpen() throws Exception {
         HookedRegistry registry = new HookedRegistry();
         Threads threads = new Threads();
         try (TestNodes nodes = new TestNodes()) {
@@ -96,7 +104,7 @@ class NodeCloseTest {
             TestNodes.write(node, ID, BLOCK, 1);
             node.close();
             assertEquals(0, node.usage().used());
-            assertTrue(threads.allEnded());
+            assertTrue(threads.allEnd());
         }
     }
 
@@ -159,7 +167,7 @@ class NodeCloseTest {
     }
 
     @Test
-    void aStartThatGetsTooFewThreadsLeavesNone() {
+    void aStartThatGetsTooFewThreadsLeavesNone() throws Exception {
         try (TestNodes nodes = new TestNodes()) {
             for (int few = 0; few < 4; few++) {
                 Threads threads = new Threads();
@@ -167,9 +175,29 @@ class NodeCloseTest {
                 assertThrows(IllegalStateException.class,
                         () -> nodes.start("a", builder -> builder.threading(ThreadingMode.DEDICATED)
                                 .threads(threads)));
-                assertTrue(threads.allEnded(), few + " threads");
+                assertTrue(threads.allEnd(), few + " threads");
                 assertFalse(nodes.registry.nodes().stream().anyMatch(peer -> peer.id().name().equals("a")));
             }
+        }
+    }
+
+    @Test
+    void anErrorDoesNotEndTheAgents() {
+        HookedRegistry registry = new HookedRegistry();
+        try (TestNodes nodes = new TestNodes()) {
+            Node node = nodes.start("a", builder -> builder.registry(registry));
+            AtomicInteger errors = new AtomicInteger();
+            registry.onAnnounce = () -> {
+                if (errors.incrementAndGet() == 1) {
+                    throw new AssertionError("once");
+                }
+            };
+            TestNodes.write(node, ID, BLOCK, 1);
+            BlockId other = BlockId.of("other");
+            TestNodes.write(node, other, BLOCK, 1);
+            assertEquals(1, node.store().locations(other).size());
+            node.close();
+            assertEquals(0, node.usage().used());
         }
     }
 }

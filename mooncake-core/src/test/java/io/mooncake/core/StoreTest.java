@@ -17,13 +17,17 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -269,6 +273,79 @@ class StoreTest {
             BlockRef ref = TestNodes.write(a, ID, 1, 1);
             assertEquals(Kind.INVALID_ARGUMENT, assertThrows(MooncakeException.class,
                     () -> new Piece(BlockId.of("other"), ref, 0, 1, Destination.replica(), 0)).kind());
+        }
+    }
+
+    @Test
+    void eventsAreInOrderAlsoOnAnExecutorOfManyThreads() throws Exception {
+        List<Long> numbers = new CopyOnWriteArrayList<>();
+        AtomicInteger inside = new AtomicInteger();
+        AtomicInteger overlaps = new AtomicInteger();
+        try (ExecutorService pool = Executors.newFixedThreadPool(4); TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.callbackExecutor(pool));
+            a.store().events(event -> {
+                overlaps.addAndGet(inside.getAndIncrement());
+                numbers.add(event.number());
+                Thread.yield();
+                inside.decrementAndGet();
+            });
+            for (int i = 0; i < 200; i++) {
+                TestNodes.write(a, BlockId.of("k" + i % 8), BLOCK, i);
+            }
+            long last = 200 + a.counters().get(Counter.EVICTIONS_REPLACED);
+            assertTrue(TestWaits.until(() -> numbers.size() == last));
+        }
+        assertEquals(0, overlaps.get(), "one event at a time");
+        assertEquals(numbers.stream().sorted().toList(), numbers);
+    }
+
+    @Test
+    void waitingRunsTheCallbacksOfAnInvokedNode() {
+        AtomicInteger ran = new AtomicInteger();
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.threading(ThreadingMode.INVOKER));
+            TestNodes.write(a, ID, BLOCK, 1);
+            Region region = nodes.region(a, BLOCK);
+            Transfer transfer = a.store()
+                    .prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, 0))),
+                            TransferOptions.DEFAULT.withCallback(done -> ran.incrementAndGet()));
+            transfer.submit().join();
+            transfer.submit().join();
+            TestNodes.announced(a);
+            assertEquals(2, ran.get());
+        }
+    }
+
+    @Test
+    void aCanceledReplicaIsReleasedLaterThanDone() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b", builder -> builder.threading(ThreadingMode.INVOKER));
+            TestNodes.write(a, ID, BLOCK, 1);
+            Transfer pull = b.store().prepare(List.of(Piece.replica(ID)), TransferOptions.DEFAULT).submit();
+            assertTrue(pull.cancel());
+            assertTrue(pull.isDone(), "the pool's memory is not the caller's");
+            assertFalse(pull.isReleased());
+            assertEquals(1, b.usage().used());
+            assertTrue(pull.awaitReleased(TestNodes.LONG));
+            assertEquals(0, b.usage().used());
+            assertEquals(Transfer.State.COMPLETED, pull.submit().join());
+        }
+    }
+
+    @Test
+    void anInterruptedReadIsCanceledAndWritesNothingAfterIt() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b");
+            TestNodes.write(a, ID, BLOCK, 1);
+            Region region = nodes.region(b, BLOCK);
+            Thread.currentThread().interrupt();
+            Outcome outcome = b.store().read(ID, 0, BLOCK, region, 0);
+            assertTrue(Thread.interrupted(), "the flag stays set");
+            assertTrue(outcome == Outcome.CANCELED || outcome == Outcome.OK, outcome::toString);
+            assertEquals(0, region.uses());
+            assertEquals(Outcome.OK, b.store().read(ID, 0, BLOCK, region, 0));
         }
     }
 }

@@ -43,10 +43,10 @@ public class HoldVsEvictStress {
         Hold taken = hold;
         if (taken != null) {
             r.r1 = taken.refs().size();
-            long pin = store.manager.pin(ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), ref.length());
+            long pin = store.manager.guards().pin(ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), ref.length());
             r.r2 = pin >= 0;
             if (pin >= 0) {
-                store.manager.unpin(pin);
+                store.manager.guards().unpin(pin);
             }
             taken.close();
         }

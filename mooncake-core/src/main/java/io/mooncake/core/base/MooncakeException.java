@@ -37,8 +37,6 @@ public final class MooncakeException extends RuntimeException {
         UNSUPPORTED(Category.FIX_CONFIG),
         /** Another cluster, a refused peer, a region that peers may not read. */
         UNAUTHORIZED(Category.FIX_CONFIG),
-        /** The block is nowhere to be found. */
-        NOT_FOUND(Category.RECOMPUTE),
         /** The block or the right to write it belongs to a later version now. */
         STALE_VERSION(Category.RECOMPUTE),
         /** The owner is another process life than the reference names. */

@@ -61,7 +61,7 @@ public interface BlockView extends AutoCloseable {
      */
     boolean isOpen();
 
-    /** Unpins. Closing an empty view does nothing. */
+    /** Unpins. Closing an empty view does nothing; two threads that close it at the same time unpin once. */
     @Override
     void close();
 

@@ -1,6 +1,5 @@
 package io.mooncake.core.manager;
 
-import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -8,16 +7,12 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
-import io.mooncake.core.block.BlockWriter.Result;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Version;
-import io.mooncake.core.manager.SlotTable.Published;
 import io.mooncake.core.pool.BlockPool;
-import io.mooncake.core.pool.GuardTable;
 import io.mooncake.core.transfer.GuardSource;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -28,22 +23,16 @@ import org.jspecify.annotations.Nullable;
  * conductor, who acts at its next duty cycle. Every method but the ends of what was begun (close, abort, unpin, released) throws
  * CLOSED once the manager is closed; a guarded read's pin is STALE then.
  */
-public final class BlockManager implements GuardSource {
-    private static final int HANDLE_SLOT_BITS = 31;
-    private static final long HANDLE_SLOT = (1L << HANDLE_SLOT_BITS) - 1;
-    private static final long HANDLE_GENERATION = (1L << (63 - HANDLE_SLOT_BITS)) - 1;
-
+public final class BlockManager {
     private final ManagerConfig config;
     /** Not private: tests look at control words. */
     final SlotTable table;
     private final Holds holds;
     private final Caretaker caretaker;
-    private final ConcurrentHashMap<BlockId, SlotWriter> writers = new ConcurrentHashMap<>();
-    private final AtomicLong lastCounter = new AtomicLong();
+    private final Writers writers;
+    private final Closing closing;
+    private final GuardPins guards;
     private final AtomicLong lastTouch;
-
-    private final Object closing = new Object();
-    private boolean finishing;
 
     /**
      * An empty manager over open pools.
@@ -56,6 +45,9 @@ public final class BlockManager implements GuardSource {
         table = new SlotTable(config.self(), config.pools(), config.nanoClock(), listener::onDue);
         holds = new Holds(table, config.nanoClock());
         caretaker = new Caretaker(table, config, listener);
+        writers = new Writers(table, config, holds, caretaker);
+        closing = new Closing(table, config, holds, caretaker);
+        guards = new GuardPins(table);
         lastTouch = new AtomicLong(config.nanoClock().getAsLong());
     }
 
@@ -72,61 +64,7 @@ public final class BlockManager implements GuardSource {
      *     writer has the id, OUT_OF_MEMORY with the reason when no slot became free in time, CLOSED
      */
     public BlockWriter allocate(BlockId id, long length, long ttlNs) {
-        checkOpen();
-        checkLength(id, length);
-        checkTtl(ttlNs);
-        SlotWriter other = writers.get(id);
-        if (other != null && other.isLive(now())) {
-            throw inUse(id, other);
-        }
-        Lease lease = table.reserve(id, length);
-        return claim(lease != null ? lease : awaitSlot(id, length), ttlNs);
-    }
-
-    private SlotWriter claim(Lease lease, long ttlNs) {
-        long now = now();
-        SlotWriter mine = new SlotWriter(this, lease, now + ttlNs);
-        SlotWriter other = writers.putIfAbsent(lease.id(), mine);
-        while (other != null) {
-            if (!other.overtake(now)) {
-                table.giveBack(lease);
-                throw inUse(lease.id(), other);
-            }
-            if (writers.replace(lease.id(), other, mine)) {
-                break;
-            }
-            other = writers.putIfAbsent(lease.id(), mine);
-        }
-        if (table.closed) {
-            mine.close();
-            throw closed();
-        }
-        return mine;
-    }
-
-    private Lease awaitSlot(BlockId id, long length) {
-        config.counters().increment(Counter.ALLOCATE_WAITS);
-        @Nullable
-        Lease[] found = new @Nullable Lease[1];
-        config.waiter()
-                .await(() -> table.closed || (found[0] = reserveOrWant(id, length)) != null,
-                        now() + config.allocateTimeoutNs());
-        Lease lease = found[0];
-        if (lease != null) {
-            return lease;
-        }
-        checkOpen();
-        config.counters().increment(Counter.ALLOCATE_REFUSED);
-        throw new MooncakeException(Kind.OUT_OF_MEMORY, "no slot for " + length + " bytes of block " + id + " within "
-                + config.allocateTimeoutNs() / 1_000_000 + " ms: " + Census.of(table, length));
-    }
-
-    private @Nullable Lease reserveOrWant(BlockId id, long length) {
-        Lease lease = table.reserve(id, length);
-        if (lease == null) {
-            caretaker.want(length);
-        }
-        return lease;
+        return writers.allocate(id, length, ttlNs);
     }
 
     /**
@@ -139,105 +77,7 @@ public final class BlockManager implements GuardSource {
      * @throws MooncakeException as {@link #allocate}, for the length; CLOSED
      */
     public @Nullable ReplicaWriter allocateReplica(BlockId id, Version version, long length) {
-        checkOpen();
-        checkLength(id, length);
-        Lease lease = reserveOrWant(id, length);
-        if (lease != null && table.closed) {
-            table.giveBack(lease);
-            throw closed();
-        }
-        return lease == null ? null : new ReplicaWriter(this, lease, version);
-    }
-
-    Published publish(Lease lease, long validBytes, boolean held) {
-        BlockId id = lease.id();
-        boolean sameContent = id.isContentAddressed();
-        Entry there = sameContent ? table.blocks.get(id) : null;
-        if (there != null && (!held || table.hold(there))) {
-            giveBackUnsealed(lease);
-            return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_WRITTEN);
-        }
-        Version version = nextVersion(lease);
-        return count(table.publish(lease, version, validBytes, held, sameContent), Counter.BLOCKS_WRITTEN);
-    }
-
-    Published publishReplica(Lease lease, Version version) {
-        if (table.closed) {
-            table.giveBack(lease);
-            throw closed();
-        }
-        Entry there = table.blocks.get(lease.id());
-        if (there != null && there.ref.version().equals(version)) {
-            table.giveBack(lease);
-            return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_REPLICATED);
-        }
-        return count(table.publish(lease, version, lease.length(), false, false), Counter.BLOCKS_REPLICATED);
-    }
-
-    private void giveBackUnsealed(Lease lease) {
-        table.giveBack(lease);
-        if (table.closed) {
-            throw closed();
-        }
-    }
-
-    private Published count(Published published, Counter written) {
-        config.counters().increment(switch (published.result()) {
-            case ALREADY_WRITTEN -> Counter.BLOCKS_ALREADY_WRITTEN;
-            case SUPERSEDED -> Counter.BLOCKS_SUPERSEDED;
-            default -> written;
-        });
-        return published;
-    }
-
-    /** One more than any counter this node gave out or knows for the id. */
-    private Version nextVersion(Lease lease) {
-        long known;
-        try {
-            checkOpen();
-            known = config.knownCounter().applyAsLong(lease.id());
-        } catch (RuntimeException e) {
-            table.giveBack(lease);
-            throw e;
-        }
-        Entry there = table.blocks.get(lease.id());
-        if (there != null) {
-            known = Math.max(known, there.ref.version().counter());
-        }
-        while (true) {
-            long last = lastCounter.get();
-            long next = Math.max(last, known) + 1;
-            if (lastCounter.compareAndSet(last, next)) {
-                return new Version(next, config.self().incarnation());
-            }
-        }
-    }
-
-    void abort(Lease lease) {
-        config.counters().increment(Counter.WRITES_ABORTED);
-        table.giveBack(lease);
-    }
-
-    void stale(Lease lease) {
-        config.counters().increment(Counter.WRITES_STALE);
-        table.giveBack(lease);
-    }
-
-    void abandon(Lease lease) {
-        config.counters().increment(Counter.WRITES_ABORTED);
-        table.quarantine(lease);
-    }
-
-    void released(Lease lease) {
-        table.released(lease);
-    }
-
-    void ended(SlotWriter writer) {
-        writers.remove(writer.id(), writer);
-    }
-
-    Hold holdOf(Entry entry, long ttlNs) {
-        return begin(List.of(entry), ttlNs);
+        return writers.allocateReplica(id, version, length);
     }
 
     /**
@@ -248,11 +88,7 @@ public final class BlockManager implements GuardSource {
      *     nobody is writing now, may have been committed in between: look again
      */
     public long pendingUntil(BlockId id) {
-        SlotWriter writer = writers.get(id);
-        if (writer == null || !writer.isLive(now())) {
-            return 0;
-        }
-        return writer.deadlineNs() == 0 ? 1 : writer.deadlineNs();
+        return writers.pendingUntil(id);
     }
 
     // ---- reading
@@ -293,7 +129,7 @@ public final class BlockManager implements GuardSource {
     }
 
     private PinnedView empty(BlockView reusable) {
-        checkOpen();
+        table.checkOpen();
         if (!(reusable instanceof PinnedView view) || !view.isOf(table)) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT,
                     reusable + " is no view of node " + config.self() + ": take one from its newView()");
@@ -320,7 +156,7 @@ public final class BlockManager implements GuardSource {
      * @return its reference, or null when it is not here
      */
     public @Nullable BlockRef find(BlockId id) {
-        checkOpen();
+        table.checkOpen();
         Entry entry = table.blocks.get(id);
         return entry == null ? null : entry.ref;
     }
@@ -331,7 +167,7 @@ public final class BlockManager implements GuardSource {
      * @param ids blocks
      */
     public void touch(List<BlockId> ids) {
-        checkOpen();
+        table.checkOpen();
         int count = ids.size();
         long first = nextTicks(count);
         for (int i = 0; i < count; i++) {
@@ -373,7 +209,7 @@ public final class BlockManager implements GuardSource {
      * @return false when it is not here; a block that is still being written is not
      */
     public boolean evict(BlockId id) {
-        checkOpen();
+        table.checkOpen();
         while (true) {
             Entry entry = table.blocks.get(id);
             if (entry == null) {
@@ -394,8 +230,8 @@ public final class BlockManager implements GuardSource {
      * @throws MooncakeException INVALID_ARGUMENT for the time, CLOSED
      */
     public Hold hold(List<BlockRef> refs, long ttlNs) {
-        checkOpen();
-        checkTtl(ttlNs);
+        table.checkOpen();
+        Holds.checkTtl(ttlNs);
         List<Entry> held = new ArrayList<>(refs.size());
         for (BlockRef ref : refs) {
             Entry entry = table.hold(ref);
@@ -404,63 +240,18 @@ public final class BlockManager implements GuardSource {
             }
             held.add(entry);
         }
-        return begin(List.copyOf(held), ttlNs);
-    }
-
-    private Hold begin(List<Entry> held, long ttlNs) {
-        Hold hold = holds.begin(held, ttlNs);
-        if (table.closed) {
-            // close() may have ended all holds just before: nobody else would end this one.
-            hold.close();
-        }
-        return hold;
+        return holds.begin(List.copyOf(held), ttlNs);
     }
 
     // ---- guarded reads of peers
 
-    @Override
-    public long pin(int region, long guardOffset, long expected, long offset, long length) {
-        Space space = table.space(region);
-        if (space == null || guardOffset % GuardTable.STRIDE != 0
-                || !Bounds.contains(guardOffset, GuardTable.STRIDE, (long) space.pool().slots() * GuardTable.STRIDE)) {
-            return REFUSED;
-        }
-        if (table.closed) {
-            return STALE;
-        }
-        int slot = space.first() + (int) (guardOffset / GuardTable.STRIDE);
-        Entry entry = table.pin(slot, expected);
-        if (entry == null) {
-            return STALE;
-        }
-        if (offset < 0 || !Bounds.contains(offset - entry.ref.offset(), length, entry.ref.length())) {
-            table.unpin(entry);
-            return REFUSED;
-        }
-        return ((entry.generation & HANDLE_GENERATION) << HANDLE_SLOT_BITS) | slot;
-    }
-
-    @Override
-    public long guard(long handle) {
-        Entry entry = pinned(handle);
-        return entry.space.guards().read(entry.localSlot());
-    }
-
-    @Override
-    public void unpin(long handle) {
-        table.unpin(pinned(handle));
-    }
-
-    private Entry pinned(long handle) {
-        int slot = (int) (handle & HANDLE_SLOT);
-        if (handle >= 0 && slot < table.slots && ControlWords.pins(table.words.get(slot)) > 0) {
-            Entry entry = table.entry(slot);
-            if (entry != null && (entry.generation & HANDLE_GENERATION) == handle >>> HANDLE_SLOT_BITS) {
-                return entry;
-            }
-        }
-        throw new MooncakeException(Kind.ILLEGAL_STATE, "handle " + Long.toHexString(handle) + " is no pin of node "
-                + config.self() + ": end each pin once, with the handle that pin() answered");
+    /**
+     * What engines pin and prove blocks with while peers read them.
+     *
+     * @return the same one always
+     */
+    public GuardSource guards() {
+        return guards;
     }
 
     // ---- looking
@@ -533,106 +324,10 @@ public final class BlockManager implements GuardSource {
      * @throws MooncakeException IN_USE, naming blocks and pins, when pins or writers are left at the deadline
      */
     public void close(long deadlineNs) {
-        table.closed = true;
-        config.waiter().await(this::drained, deadlineNs);
-        synchronized (closing) {
-            // In this order: who ends a pin after this sees that he is to do the conductor's work.
-            table.orphaned = this::finish;
-            holds.endAll();
-        }
-        finish();
-        List<String> kept = new ArrayList<>();
-        for (Space space : table.spaces) {
-            if (!isIdle(space)) {
-                kept.add(space.pool().name());
-            }
-        }
-        if (!kept.isEmpty()) {
-            throw new MooncakeException(Kind.IN_USE, "node " + config.self() + " keeps the memory of " + kept
-                    + " mapped until these end: " + describeHolders() + "; close them");
-        }
+        closing.close(deadlineNs);
     }
-
-    private boolean drained() {
-        synchronized (closing) {
-            drain();
-        }
-        for (Space space : table.spaces) {
-            if (!isIdle(space)) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    private void drain() {
-        for (Entry entry : table.blocks.values()) {
-            table.remove(entry, SlotTable.REQUESTED);
-        }
-        while (doWork(now()) > 0) {
-            // Bounded by what there is: nothing new comes to a closed manager.
-        }
-    }
-
-    /** For whoever gave something back after the conductor was gone. */
-    private void finish() {
-        synchronized (closing) {
-            if (finishing) {
-                return;
-            }
-            finishing = true;
-            try {
-                drain();
-                for (Space space : table.spaces) {
-                    if (isIdle(space)) {
-                        space.pool().close();
-                    }
-                }
-            } finally {
-                finishing = false;
-            }
-        }
-    }
-
-    private static boolean isIdle(Space space) {
-        BlockPool.Usage usage = space.pool().usage();
-        return usage.used() == 0 && usage.quarantined() == 0;
-    }
-
-    // ---- checks
 
     private long now() {
         return config.nanoClock().getAsLong();
-    }
-
-    private void checkOpen() {
-        if (table.closed) {
-            throw closed();
-        }
-    }
-
-    private MooncakeException closed() {
-        return new MooncakeException(Kind.CLOSED, "the store of node " + config.self() + " is closed");
-    }
-
-    private MooncakeException inUse(BlockId id, SlotWriter other) {
-        return new MooncakeException(Kind.IN_USE, "block " + id + " is being written by another writer for at most "
-                + Math.max(0, other.deadlineNs() - now()) / 1_000_000
-                + " ms more: wait for its commit, or try again then");
-    }
-
-    private void checkLength(BlockId id, long length) {
-        if (length <= 0) {
-            throw new MooncakeException(Kind.INVALID_ARGUMENT,
-                    "block " + id + " of " + length + " bytes: a block has at least 1 byte");
-        }
-        Bounds.check("block " + id + " in the largest slot of node " + config.self(), 0, length,
-                table.largestSlotBytes());
-    }
-
-    static void checkTtl(long ttlNs) {
-        if (ttlNs <= 0) {
-            throw new MooncakeException(Kind.INVALID_ARGUMENT, "a time to live of " + ttlNs + " ns must be positive");
-        }
     }
 }

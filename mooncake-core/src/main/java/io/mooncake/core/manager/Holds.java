@@ -1,5 +1,7 @@
 package io.mooncake.core.manager;
 
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import java.util.List;
 import java.util.PriorityQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -24,11 +26,21 @@ final class Holds {
         this.nanoClock = nanoClock;
     }
 
+    static void checkTtl(long ttlNs) {
+        if (ttlNs <= 0) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT, "a time to live of " + ttlNs + " ns must be positive");
+        }
+    }
+
     /** Any thread: promises what the entries' pins keep. */
     SlotHold begin(List<Entry> held, long ttlNs) {
         SlotHold hold = new SlotHold(this, held, nowNs() + ttlNs);
         open.incrementAndGet();
         begun.add(hold);
+        if (table.closed) {
+            // endAll() may have been just before: nobody else would end this one.
+            hold.close();
+        }
         return hold;
     }
 

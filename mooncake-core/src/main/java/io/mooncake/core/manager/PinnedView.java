@@ -7,10 +7,22 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.Tier;
 import java.lang.foreign.MemorySegment;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
-/** One pin, with the address that it gives. */
+/** One pin, with the address that it gives. Whoever takes the entry out ends the pin: closed twice, it is ended once, in any threads. */
 final class PinnedView implements BlockView {
+    private static final VarHandle ENTRY;
+
+    static {
+        try {
+            ENTRY = MethodHandles.lookup().findVarHandle(PinnedView.class, "entry", Entry.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
+
     private final SlotTable table;
     private @Nullable Entry entry;
 
@@ -77,9 +89,8 @@ final class PinnedView implements BlockView {
 
     @Override
     public void close() {
-        Entry open = entry;
+        Entry open = (Entry) ENTRY.getAndSet(this, (Entry) null);
         if (open != null) {
-            entry = null;
             table.unpin(open);
         }
     }

@@ -26,14 +26,14 @@ public final class ReplicaWriter {
         OPEN, COMMITTED, ABORTED, ABANDONED, RELEASED
     }
 
-    private final BlockManager manager;
+    private final Writers writers;
     private final Lease lease;
     private final Version version;
     private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.OPEN);
     private volatile Result result = Result.OPEN;
 
-    ReplicaWriter(BlockManager manager, Lease lease, Version version) {
-        this.manager = manager;
+    ReplicaWriter(Writers writers, Lease lease, Version version) {
+        this.writers = writers;
         this.lease = lease;
         this.version = version;
     }
@@ -110,7 +110,7 @@ public final class ReplicaWriter {
     public BlockRef commit() {
         end(Phase.OPEN, Phase.COMMITTED);
         try {
-            Published published = manager.publishReplica(lease, version);
+            Published published = writers.publishReplica(lease, version);
             result = published.result();
             return published.entry().ref;
         } finally {
@@ -128,7 +128,7 @@ public final class ReplicaWriter {
     public void abort() {
         end(Phase.OPEN, Phase.ABORTED);
         result = Result.ABORTED;
-        manager.abort(lease);
+        writers.abort(lease);
     }
 
     /**
@@ -141,7 +141,7 @@ public final class ReplicaWriter {
         synchronized (this) {
             end(Phase.OPEN, Phase.ABANDONED);
             result = Result.ABORTED;
-            manager.abandon(lease);
+            writers.abandon(lease);
         }
     }
 
@@ -154,7 +154,7 @@ public final class ReplicaWriter {
         synchronized (this) {
             end(Phase.ABANDONED, Phase.RELEASED);
         }
-        manager.released(lease);
+        writers.released(lease);
     }
 
     private void end(Phase from, Phase to) {

@@ -48,8 +48,8 @@ final class SlotTable {
     private final @Nullable BlockId[] names;
 
     volatile boolean closed;
-    /** Set when the conductor is gone: who gives back then does its work. */
-    volatile @Nullable Runnable orphaned;
+    /** Does the conductor's work when that is gone, run by whoever gives something back then; null until then. */
+    volatile @Nullable Runnable successor;
 
     SlotTable(NodeId self, List<PoolBinding> pools, LongSupplier nanoClock, Runnable onDue) {
         this.onDue = onDue;
@@ -66,6 +66,16 @@ final class SlotTable {
         marks = new MarkStack(slots);
         entries = new @Nullable Entry[slots];
         names = new @Nullable BlockId[slots];
+    }
+
+    void checkOpen() {
+        if (closed) {
+            throw closedException();
+        }
+    }
+
+    MooncakeException closedException() {
+        return new MooncakeException(Kind.CLOSED, "the store of node " + self + " is closed");
     }
 
     // ---- slots that are being written
@@ -375,9 +385,9 @@ final class SlotTable {
     }
 
     private void afterGiveBack() {
-        Runnable conductor = orphaned;
-        if (conductor != null) {
-            conductor.run();
+        Runnable next = successor;
+        if (next != null) {
+            next.run();
         }
     }
 }

@@ -31,15 +31,15 @@ final class SlotWriter implements BlockWriter {
         STALE, ENDED
     }
 
-    private final BlockManager manager;
+    private final Writers writers;
     private final Lease lease;
     private final Memory memory;
     private final long deadlineNs;
     private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.OPEN);
     private volatile Result result = Result.OPEN;
 
-    SlotWriter(BlockManager manager, Lease lease, long deadlineNs) {
-        this.manager = manager;
+    SlotWriter(Writers writers, Lease lease, long deadlineNs) {
+        this.writers = writers;
         this.lease = lease;
         this.deadlineNs = deadlineNs;
         memory = lease.memory();
@@ -125,8 +125,8 @@ final class SlotWriter implements BlockWriter {
 
     @Override
     public Hold commitAndHold(long validBytes, long ttlNs) {
-        BlockManager.checkTtl(ttlNs);
-        return manager.holdOf(seal(validBytes, true).entry(), ttlNs);
+        Holds.checkTtl(ttlNs);
+        return writers.holdOf(seal(validBytes, true).entry(), ttlNs);
     }
 
     private Published seal(long validBytes, boolean held) {
@@ -138,7 +138,7 @@ final class SlotWriter implements BlockWriter {
         Bounds.check(this, 0, validBytes, length());
         begin();
         try {
-            Published published = manager.publish(lease, validBytes, held);
+            Published published = writers.publish(lease, validBytes, held);
             result = published.result();
             return published;
         } finally {
@@ -150,7 +150,7 @@ final class SlotWriter implements BlockWriter {
     public void abort() {
         begin();
         try {
-            manager.abort(lease);
+            writers.abort(lease);
         } finally {
             end();
         }
@@ -163,7 +163,7 @@ final class SlotWriter implements BlockWriter {
         }
         if (phase.compareAndSet(Phase.OVERTAKEN, Phase.STALE)) {
             result = Result.ABORTED;
-            manager.stale(lease);
+            writers.stale(lease);
         }
         throw over(phase.get());
     }
@@ -173,7 +173,7 @@ final class SlotWriter implements BlockWriter {
             result = Result.ABORTED;
         }
         phase.set(Phase.ENDED);
-        manager.ended(this);
+        writers.ended(this);
     }
 
     private MooncakeException over(Phase now) {

@@ -2,13 +2,16 @@
  * This node's authority over its blocks: the table, control words, pins, holds, eviction.
  *
  * <pre>
- *   any thread   BlockManager ── allocate ─▶ Lease ─▶ SlotWriter | ReplicaWriter ── commit ─┐
- *                     │ acquire: one lookup, one pin CAS                                   ▼
+ *   any thread   BlockManager ── allocate ─▶ Writers ─▶ SlotWriter | ReplicaWriter, of a Lease ── commit ─┐
+ *                     │ acquire, hold: one lookup, one pin CAS                                            ▼
  *                     └──────────────▶ SlotTable: id ─▶ Entry (slot, generation), ControlWords, pools
+ *   engines      GuardPins ───────────▶    │
  *                                          │ mark(slot): commit, replace, evict, last unpin, end of a hold, released
  *                                          ▼
  *   conductor    Caretaker: drains the MarkStack, acts on what it finds at each marked slot:
- *                           announces, retires, frees; ends holds; evicts by EvictionPolicy
+ *                           announces, retires, frees; evicts by EvictionPolicy
+ *                Holds:     ends those whose time is over
+ *   its end      Closing:   evicts all, waits, closes the pools
  * </pre>
  *
  * <p>Who removes an entry from the table, and nobody else, says why in the slot's fate and marks the slot; the conductor frees

@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * cannot know.
  */
 public final class LocalRegistry implements Registry {
+    private static final int MAX_ADDRESSED = 4096;
+
     private final ConcurrentMap<String, Peer> members = new ConcurrentHashMap<>();
     private final ConcurrentMap<String, Map<String, Endpoint>> addresses = new ConcurrentHashMap<>();
     private final ConcurrentMap<NodeId, Peer> addressed = new ConcurrentHashMap<>();
@@ -81,6 +83,10 @@ public final class LocalRegistry implements Registry {
             return known;
         }
         Map<String, Endpoint> endpoints = addresses.get(node.name());
+        if (addressed.size() >= MAX_ADDRESSED) {
+            // Process lives that ended long ago: the cache begins anew.
+            addressed.clear();
+        }
         return endpoints == null ? null : addressed.computeIfAbsent(node, id -> new Peer(id, endpoints));
     }
 

@@ -31,9 +31,11 @@ public interface GuardSource {
     long guard(long handle);
 
     /**
-     * Ends a pin.
+     * Ends a pin. Exactly once for each pin: that is the engine's duty. Pins of the same block have the same handle and are only
+     * counted, so the second unpin of one pin ends another holder's where there is one, whose bytes may then change under it.
      *
      * @param handle what pin answered
+     * @throws io.mooncake.core.base.MooncakeException ILLEGAL_STATE, with nothing changed, when the block has no pin left
      */
     void unpin(long handle);
 }

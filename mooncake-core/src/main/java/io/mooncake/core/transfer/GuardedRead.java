@@ -198,17 +198,6 @@ public final class GuardedRead {
      * How many bytes from a position on go to one place.
      *
      * @param position 0 to length - 1
-     * @return bytes, 1 to length - position
-     */
-    public long runAt(long position) {
-        PageMap map = pages;
-        return map == null ? length - position : map.runAt(position, length - position);
-    }
-
-    /**
-     * How many bytes from a position on go to one place, without looking further than needed.
-     *
-     * @param position 0 to length - 1
      * @param limit most bytes of interest, 1 to length - position
      * @return bytes, 1 to limit
      */

@@ -14,8 +14,6 @@ public enum Outcome {
     TIMED_OUT,
     /** Given up by the caller or by close. */
     CANCELED,
-    /** The bytes that arrived are not those that were written. */
-    CHECKSUM,
     /** No holder could be reached; see the cause. */
     UNREACHABLE,
     /** The range is not in the block, or a check refused it; see the cause. */

@@ -152,6 +152,7 @@ public final class Transfer {
     private final byte[] outcomes;
     private final @Nullable MooncakeException[] causes;
     private final BooleanSupplier done = this::isDone;
+    private final BooleanSupplier released = this::isReleased;
 
     private volatile long word = RELEASED;
 
@@ -206,7 +207,7 @@ public final class Transfer {
                 || !WORD.compareAndSet(this, before,
                         (((before >>> SUBMISSION_SHIFT) + 1) << SUBMISSION_SHIFT) | State.QUEUED.ordinal())) {
             throw new MooncakeException(Kind.ILLEGAL_STATE,
-                    "transfer is " + state() + " and not released: await it before you submit it again");
+                    "transfer is " + state() + " and not released: awaitReleased() before you submit it again");
         }
         Arrays.fill(outcomes, (byte) Outcome.PENDING.ordinal());
         Arrays.fill(causes, null);
@@ -226,7 +227,21 @@ public final class Transfer {
      * @return whether it is done; false also when the thread was interrupted
      */
     public boolean await(Duration timeout) {
-        return awaitUntil(host.nowNs() + (timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout).toNanos());
+        return awaitUntil(done, untilNs(timeout));
+    }
+
+    /**
+     * Waits until no work of it is outstanding, which after a cancel is later than done where all memory is the pool's.
+     *
+     * @param timeout at most
+     * @return whether it is released; false also when the thread was interrupted
+     */
+    public boolean awaitReleased(Duration timeout) {
+        return awaitUntil(released, untilNs(timeout));
+    }
+
+    private long untilNs(Duration timeout) {
+        return host.nowNs() + (timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout).toNanos();
     }
 
     /**
@@ -237,24 +252,51 @@ public final class Transfer {
      *     first submission
      */
     public State join() {
-        if (state() == State.CREATED) {
-            throw new MooncakeException(Kind.ILLEGAL_STATE, this + " was never submitted: submit it, then wait");
-        }
+        checkSubmitted();
         while (!isDone()) {
-            if (!awaitUntil(host.nowNs() + timeoutNs) && Thread.currentThread().isInterrupted()) {
+            if (!awaitUntil(done, host.nowNs() + timeoutNs) && Thread.currentThread().isInterrupted()) {
                 throw new MooncakeException(Kind.TIMEOUT, "interrupted while waiting for a transfer, which goes on");
             }
         }
         return state();
     }
 
-    private boolean awaitUntil(long untilNs) {
-        if (isDone() || host.pump(done, untilNs)) {
-            return isDone();
+    /**
+     * Waits until it is released, and cancels it when the thread is interrupted: for callers whose memory nothing may write after they
+     * return. The interrupt flag stays set.
+     *
+     * @return the terminal state
+     * @throws MooncakeException ILLEGAL_STATE before the first submission
+     */
+    public State joinOrCancel() {
+        boolean interrupted = false;
+        while (!awaitUntil(released, host.nowNs() + timeoutNs)) {
+            if (Thread.interrupted()) {
+                interrupted = true;
+                cancel();
+            }
+        }
+        if (interrupted) {
+            Thread.currentThread().interrupt();
+        }
+        return checkSubmitted();
+    }
+
+    private State checkSubmitted() {
+        State state = state();
+        if (state == State.CREATED) {
+            throw new MooncakeException(Kind.ILLEGAL_STATE, this + " was never submitted: submit it, then wait");
+        }
+        return state;
+    }
+
+    private boolean awaitUntil(BooleanSupplier reached, long untilNs) {
+        if (reached.getAsBoolean() || host.pump(reached, untilNs)) {
+            return reached.getAsBoolean();
         }
         Thread self = Thread.currentThread();
         for (int i = 0; !self.isVirtual() && i < SPINS + YIELDS; i++) {
-            if (isDone()) {
+            if (reached.getAsBoolean()) {
                 return true;
             }
             if (i < SPINS) {
@@ -266,7 +308,7 @@ public final class Transfer {
         // One thread is woken by name; further ones look again every so often.
         boolean named = WAITER.compareAndSet(this, null, self);
         try {
-            for (long left; !isDone() && (left = untilNs - host.nowNs()) > 0 && !self.isInterrupted();) {
+            for (long left; !reached.getAsBoolean() && (left = untilNs - host.nowNs()) > 0 && !self.isInterrupted();) {
                 LockSupport.parkNanos(this, named ? left : Math.min(left, 100_000));
             }
         } finally {
@@ -274,7 +316,7 @@ public final class Transfer {
                 waiter = null;
             }
         }
-        return isDone();
+        return reached.getAsBoolean();
     }
 
     /**
@@ -391,8 +433,9 @@ public final class Transfer {
                 return false;
             }
             if (WORD.compareAndSet(this, before, (before & ~STATE_MASK) | State.CANCELED.ordinal())) {
+                wake();
                 if (poolMemoryOnly) {
-                    signal();
+                    schedule();
                 }
                 return true;
             }
@@ -447,8 +490,9 @@ public final class Transfer {
             long after = (decided ? before : (before & ~STATE_MASK) | end.ordinal()) | RELEASED;
             if (WORD.compareAndSet(this, before, after)) {
                 host.count(counter(STATES[(int) after & STATE_MASK]));
+                wake();
                 if (!decided || !poolMemoryOnly) {
-                    signal();
+                    schedule();
                 }
                 return;
             }
@@ -480,11 +524,14 @@ public final class Transfer {
         };
     }
 
-    private void signal() {
+    private void wake() {
         Thread waiting = waiter;
         if (waiting != null) {
             LockSupport.unpark(waiting);
         }
+    }
+
+    private void schedule() {
         // Submitted and done again before its callback ran, it is in the node's hands already and must not be linked twice.
         if ((callback != null || future != null) && (int) DUE.getAndAdd(this, 1) == 0) {
             host.dispatch(this);

@@ -302,14 +302,15 @@ final class BlockManagerPropertyTest {
         private void pin() {
             take(pins).ifPresent(open -> {
                 assertEquals(open.block().fill(), bytesOf(open.block()));
-                f.manager.unpin(open.handle());
+                f.manager.guards().unpin(open.handle());
             });
             Block block = table.get(anyId());
             if (block != null) {
                 BlockRef ref = block.ref();
-                long handle = f.manager.pin(ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), LENGTH);
+                long handle = f.manager.guards()
+                        .pin(ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), LENGTH);
                 assertTrue(handle >= 0);
-                assertEquals(ref.guard(), f.manager.guard(handle));
+                assertEquals(ref.guard(), f.manager.guards().guard(handle));
                 pins.add(new OpenPin(handle, block));
             }
         }
@@ -409,7 +410,7 @@ final class BlockManagerPropertyTest {
             abandoned.forEach(ReplicaWriter::released);
             views.forEach(this::closeView);
             holds.forEach(open -> open.hold().close());
-            pins.forEach(open -> f.manager.unpin(open.handle()));
+            pins.forEach(open -> f.manager.guards().unpin(open.handle()));
             views.clear();
             pins.clear();
             f.settle();

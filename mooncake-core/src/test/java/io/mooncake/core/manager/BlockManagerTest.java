@@ -251,9 +251,9 @@ final class BlockManagerTest {
             // Gone for who looks it up, but kept for who was told the reference.
             assertEquals(-1, f.read("a"));
             assertEquals(1, f.read(a));
-            long pin = f.manager.pin(a.region(), a.guardOffset(), a.guard(), a.offset(), 64);
-            assertEquals(a.guard(), f.manager.guard(pin));
-            f.manager.unpin(pin);
+            long pin = f.manager.guards().pin(a.region(), a.guardOffset(), a.guard(), a.offset(), 64);
+            assertEquals(a.guard(), f.manager.guards().guard(pin));
+            f.manager.guards().unpin(pin);
             f.now += 10 * MS;
             assertFalse(hold.isOpen());
             f.settle();
@@ -274,32 +274,32 @@ final class BlockManagerTest {
             long at = ref.guardOffset();
             for (long[] bad : new long[][]{{Long.MAX_VALUE - 7, 16}, {990, 11}, {-1, 1}, {0, -1}, {0, 1001},
                     {1001, 0}}) {
-                assertEquals(-2, f.manager.pin(region, at, ref.guard(), ref.offset() + bad[0], bad[1]));
+                assertEquals(-2, f.manager.guards().pin(region, at, ref.guard(), ref.offset() + bad[0], bad[1]));
             }
-            assertEquals(-2, f.manager.pin(region + 1, at, ref.guard(), ref.offset(), 1));
-            assertEquals(-2, f.manager.pin(region, at + 8, ref.guard(), ref.offset(), 1));
-            assertEquals(-2, f.manager.pin(region, at - 64, ref.guard(), ref.offset(), 1));
-            assertEquals(-2, f.manager.pin(region, 2 * 64, ref.guard(), ref.offset(), 1));
-            assertEquals(-2, f.manager.pin(region, Long.MIN_VALUE, ref.guard(), ref.offset(), 1));
-            assertEquals(-1, f.manager.pin(region, at, ref.guard() + 16, ref.offset(), 1));
-            assertEquals(-1, f.manager.pin(region, at, ref.guard() - 1, ref.offset(), 1));
-            assertEquals(-1, f.manager.pin(region, at, ref.guard() + (1L << 44), ref.offset(), 1));
+            assertEquals(-2, f.manager.guards().pin(region + 1, at, ref.guard(), ref.offset(), 1));
+            assertEquals(-2, f.manager.guards().pin(region, at + 8, ref.guard(), ref.offset(), 1));
+            assertEquals(-2, f.manager.guards().pin(region, at - 64, ref.guard(), ref.offset(), 1));
+            assertEquals(-2, f.manager.guards().pin(region, 2 * 64, ref.guard(), ref.offset(), 1));
+            assertEquals(-2, f.manager.guards().pin(region, Long.MIN_VALUE, ref.guard(), ref.offset(), 1));
+            assertEquals(-1, f.manager.guards().pin(region, at, ref.guard() + 16, ref.offset(), 1));
+            assertEquals(-1, f.manager.guards().pin(region, at, ref.guard() - 1, ref.offset(), 1));
+            assertEquals(-1, f.manager.guards().pin(region, at, ref.guard() + (1L << 44), ref.offset(), 1));
             assertEquals("nobody", f.manager.describeHolders());
 
-            long pin = f.manager.pin(region, at, ref.guard(), ref.offset() + 1000, 0);
+            long pin = f.manager.guards().pin(region, at, ref.guard(), ref.offset() + 1000, 0);
             assertTrue(pin >= 0);
-            assertEquals(Kind.ILLEGAL_STATE, kindOf(() -> f.manager.unpin(pin + 1)));
-            assertEquals(Kind.ILLEGAL_STATE, kindOf(() -> f.manager.unpin(pin ^ (1L << 40))));
-            assertEquals(Kind.ILLEGAL_STATE, kindOf(() -> f.manager.unpin(-1)));
+            assertEquals(Kind.ILLEGAL_STATE, kindOf(() -> f.manager.guards().unpin(pin + 1)));
+            assertEquals(Kind.ILLEGAL_STATE, kindOf(() -> f.manager.guards().unpin(pin ^ (1L << 40))));
+            assertEquals(Kind.ILLEGAL_STATE, kindOf(() -> f.manager.guards().unpin(-1)));
             f.manager.evict(K);
             f.settle();
-            assertNotEquals(ref.guard(), f.manager.guard(pin));
+            assertNotEquals(ref.guard(), f.manager.guards().guard(pin));
             assertEquals(new Usage(1, 0, 1), f.manager.usage());
-            f.manager.unpin(pin);
-            assertEquals(Kind.ILLEGAL_STATE, kindOf(() -> f.manager.unpin(pin)));
+            f.manager.guards().unpin(pin);
+            assertEquals(Kind.ILLEGAL_STATE, kindOf(() -> f.manager.guards().unpin(pin)));
             f.settle();
             assertEquals(new Usage(0, 0, 2), f.manager.usage());
-            assertEquals(Kind.ILLEGAL_STATE, kindOf(() -> f.manager.unpin(pin)));
+            assertEquals(Kind.ILLEGAL_STATE, kindOf(() -> f.manager.guards().unpin(pin)));
         }
     }
 

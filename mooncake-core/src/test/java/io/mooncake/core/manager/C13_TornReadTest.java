@@ -179,11 +179,11 @@ final class C13_TornReadTest {
         BlockRef ref = manager.find(K);
         long pin = ref == null
                 ? -1
-                : manager.pin(ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), ref.length());
+                : manager.guards().pin(ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), ref.length());
         if (ref != null && pin >= 0) {
             MemorySegment.copy(memory, ref.offset(), copy, 0, ref.length());
-            manager.guard(pin);
-            manager.unpin(pin);
+            manager.guards().guard(pin);
+            manager.guards().unpin(pin);
             check(1, ref, copy);
         }
     }

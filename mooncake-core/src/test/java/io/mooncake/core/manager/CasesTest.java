@@ -46,7 +46,7 @@ final class CasesTest {
             assertFalse(f.manager.acquire(old, f.view));
             assertEquals(List.of(), f.manager.hold(List.of(old), 1).refs());
             assertEquals(GuardSource.STALE,
-                    f.manager.pin(old.region(), old.guardOffset(), old.guard(), old.offset(), old.length()));
+                    f.manager.guards().pin(old.region(), old.guardOffset(), old.guard(), old.offset(), old.length()));
             assertEquals(0x22, f.read("k2"));
             assertEquals(-1, f.read("k1"));
         }
@@ -66,7 +66,8 @@ final class CasesTest {
             assertEquals(BlockState.ALLOCATED, GuardTable.state(guard));
             long asIfWritten = GuardTable.guard(GuardTable.generation(guard), BlockState.WRITTEN);
             for (long expected : new long[]{guard, asIfWritten}) {
-                assertEquals(GuardSource.STALE, f.manager.pin(f.region.id(), 0, expected, f.pool.offset(slot), 1));
+                assertEquals(GuardSource.STALE,
+                        f.manager.guards().pin(f.region.id(), 0, expected, f.pool.offset(slot), 1));
             }
             f.settle();
             assertEquals(List.of(), f.events);

@@ -149,7 +149,7 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
             status = source.access() == Access.GUARDED
                     ? copyPinned(read, source, length)
                     : copyRetained(read, source, length);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | InternalError e) { // The latter where a mapped file was cut short.
             return ended(read, ReadStatus.REFUSED, new MooncakeException(Kind.ILLEGAL_STATE, read + " into "
                     + read.destination() + ": memory is read-only, or was freed before its region was closed", e));
         }

@@ -1,0 +1,14 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.Counters;
+
+/**
+ * What all pulls of a node share.
+ *
+ * @param life the node's
+ * @param sources where blocks can be read from
+ * @param conductor does what is left when a read has ended
+ * @param events told of references that turned out stale or lost
+ * @param counters the node's
+ */
+record Pulls(Life life, Sources sources, Conductor conductor, BlockEvents events, Counters counters) {}

@@ -1,0 +1,230 @@
+package io.mooncake.core.manager;
+
+import io.mooncake.core.base.Bounds;
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockWriter.Result;
+import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Version;
+import io.mooncake.core.manager.SlotTable.Published;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** Who may write: slots and ids for writers, versions for what they commit, and what becomes of their slots. Any thread. */
+final class Writers {
+    private final ManagerConfig config;
+    private final SlotTable table;
+    private final Holds holds;
+    private final Caretaker caretaker;
+    private final ConcurrentHashMap<BlockId, SlotWriter> byId = new ConcurrentHashMap<>();
+    private final AtomicLong lastCounter = new AtomicLong();
+
+    Writers(SlotTable table, ManagerConfig config, Holds holds, Caretaker caretaker) {
+        this.table = table;
+        this.config = config;
+        this.holds = holds;
+        this.caretaker = caretaker;
+    }
+
+    // ---- the right to write
+
+    /** {@link BlockManager#allocate}. */
+    SlotWriter allocate(BlockId id, long length, long ttlNs) {
+        table.checkOpen();
+        checkLength(id, length);
+        Holds.checkTtl(ttlNs);
+        SlotWriter other = byId.get(id);
+        if (other != null && other.isLive(now())) {
+            throw inUse(id, other);
+        }
+        Lease lease = table.reserve(id, length);
+        return claim(lease != null ? lease : awaitSlot(id, length), ttlNs);
+    }
+
+    private SlotWriter claim(Lease lease, long ttlNs) {
+        long now = now();
+        SlotWriter mine = new SlotWriter(this, lease, now + ttlNs);
+        SlotWriter other = byId.putIfAbsent(lease.id(), mine);
+        while (other != null) {
+            if (!other.overtake(now)) {
+                table.giveBack(lease);
+                throw inUse(lease.id(), other);
+            }
+            if (byId.replace(lease.id(), other, mine)) {
+                break;
+            }
+            other = byId.putIfAbsent(lease.id(), mine);
+        }
+        if (table.closed) {
+            mine.close();
+            throw table.closedException();
+        }
+        return mine;
+    }
+
+    private Lease awaitSlot(BlockId id, long length) {
+        config.counters().increment(Counter.ALLOCATE_WAITS);
+        @Nullable
+        Lease[] found = new @Nullable Lease[1];
+        config.waiter()
+                .await(() -> table.closed || (found[0] = reserveOrWant(id, length)) != null,
+                        now() + config.allocateTimeoutNs());
+        Lease lease = found[0];
+        if (lease != null) {
+            return lease;
+        }
+        table.checkOpen();
+        config.counters().increment(Counter.ALLOCATE_REFUSED);
+        throw new MooncakeException(Kind.OUT_OF_MEMORY, "no slot for " + length + " bytes of block " + id + " within "
+                + config.allocateTimeoutNs() / 1_000_000 + " ms: " + Census.of(table, length));
+    }
+
+    private @Nullable Lease reserveOrWant(BlockId id, long length) {
+        Lease lease = table.reserve(id, length);
+        if (lease == null) {
+            caretaker.want(length);
+        }
+        return lease;
+    }
+
+    /** {@link BlockManager#allocateReplica}. */
+    @Nullable
+    ReplicaWriter allocateReplica(BlockId id, Version version, long length) {
+        table.checkOpen();
+        checkLength(id, length);
+        Lease lease = reserveOrWant(id, length);
+        if (lease != null && table.closed) {
+            table.giveBack(lease);
+            throw table.closedException();
+        }
+        return lease == null ? null : new ReplicaWriter(this, lease, version);
+    }
+
+    /** {@link BlockManager#pendingUntil}. */
+    long pendingUntil(BlockId id) {
+        SlotWriter writer = byId.get(id);
+        if (writer == null || !writer.isLive(now())) {
+            return 0;
+        }
+        return writer.deadlineNs() == 0 ? 1 : writer.deadlineNs();
+    }
+
+    /** The writer has taken its one shot: the id is free. */
+    void ended(SlotWriter writer) {
+        byId.remove(writer.id(), writer);
+    }
+
+    // ---- what becomes of a slot
+
+    Published publish(Lease lease, long validBytes, boolean held) {
+        BlockId id = lease.id();
+        boolean sameContent = id.isContentAddressed();
+        Entry there = sameContent ? table.blocks.get(id) : null;
+        if (there != null && (!held || table.hold(there))) {
+            giveBackUnsealed(lease);
+            return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_WRITTEN);
+        }
+        Version version = nextVersion(lease);
+        return count(table.publish(lease, version, validBytes, held, sameContent), Counter.BLOCKS_WRITTEN);
+    }
+
+    Published publishReplica(Lease lease, Version version) {
+        if (table.closed) {
+            table.giveBack(lease);
+            throw table.closedException();
+        }
+        Entry there = table.blocks.get(lease.id());
+        if (there != null && there.ref.version().equals(version)) {
+            table.giveBack(lease);
+            return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_REPLICATED);
+        }
+        return count(table.publish(lease, version, lease.length(), false, false), Counter.BLOCKS_REPLICATED);
+    }
+
+    private void giveBackUnsealed(Lease lease) {
+        table.giveBack(lease);
+        if (table.closed) {
+            throw table.closedException();
+        }
+    }
+
+    private Published count(Published published, Counter written) {
+        config.counters().increment(switch (published.result()) {
+            case ALREADY_WRITTEN -> Counter.BLOCKS_ALREADY_WRITTEN;
+            case SUPERSEDED -> Counter.BLOCKS_SUPERSEDED;
+            default -> written;
+        });
+        return published;
+    }
+
+    /** One more than any counter this node gave out or knows for the id. */
+    private Version nextVersion(Lease lease) {
+        long known;
+        try {
+            table.checkOpen();
+            known = config.knownCounter().applyAsLong(lease.id());
+        } catch (RuntimeException e) {
+            table.giveBack(lease);
+            throw e;
+        }
+        Entry there = table.blocks.get(lease.id());
+        if (there != null) {
+            known = Math.max(known, there.ref.version().counter());
+        }
+        while (true) {
+            long last = lastCounter.get();
+            long next = Math.max(last, known) + 1;
+            if (lastCounter.compareAndSet(last, next)) {
+                return new Version(next, table.self.incarnation());
+            }
+        }
+    }
+
+    void abort(Lease lease) {
+        config.counters().increment(Counter.WRITES_ABORTED);
+        table.giveBack(lease);
+    }
+
+    void stale(Lease lease) {
+        config.counters().increment(Counter.WRITES_STALE);
+        table.giveBack(lease);
+    }
+
+    void abandon(Lease lease) {
+        config.counters().increment(Counter.WRITES_ABORTED);
+        table.quarantine(lease);
+    }
+
+    void released(Lease lease) {
+        table.released(lease);
+    }
+
+    Hold holdOf(Entry entry, long ttlNs) {
+        return holds.begin(List.of(entry), ttlNs);
+    }
+
+    // ---- checks
+
+    private long now() {
+        return config.nanoClock().getAsLong();
+    }
+
+    private MooncakeException inUse(BlockId id, SlotWriter other) {
+        return new MooncakeException(Kind.IN_USE, "block " + id + " is being written by another writer for at most "
+                + Math.max(0, other.deadlineNs() - now()) / 1_000_000
+                + " ms more: wait for its commit, or try again then");
+    }
+
+    private void checkLength(BlockId id, long length) {
+        if (length <= 0) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "block " + id + " of " + length + " bytes: a block has at least 1 byte");
+        }
+        Bounds.check("block " + id + " in the largest slot of node " + table.self, 0, length,
+                table.largestSlotBytes());
+    }
+}
