@@ -43,7 +43,8 @@ public class HoldVsEvictStress {
         Hold taken = hold;
         if (taken != null) {
             r.r1 = taken.refs().size();
-            long pin = store.manager.guards().pin(ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), ref.length());
+            long pin = store.manager.guards()
+                    .pin(ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), ref.length());
             r.r2 = pin >= 0;
             if (pin >= 0) {
                 store.manager.guards().unpin(pin);
