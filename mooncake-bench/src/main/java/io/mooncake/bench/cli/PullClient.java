@@ -79,13 +79,14 @@ final class PullClient implements AutoCloseable {
     private PullFigure measure(long size, int outstanding) {
         Walk walk = walk(size, outstanding);
         Histogram latency = new Histogram(LONGEST_NS, 3);
-        walk.run((long) (settings.seconds() * WARM_UP * 1e9), latency);
+        walk.run((long) (settings.seconds() * WARM_UP * 1e9),
+                settings.wholePassFirst() ? walk.transfers.length : LEAST_PULLS, latency);
         latency.reset();
         long serverCpu = server.process().cpuNs();
         long clientCpu = system.getProcessCpuTime();
         long allocated = threads.getTotalThreadAllocatedBytes();
         long start = System.nanoTime();
-        walk.run((long) (settings.seconds() * 1e9), latency);
+        walk.run((long) (settings.seconds() * 1e9), LEAST_PULLS, latency);
         long tookNs = System.nanoTime() - start;
         allocated = threads.getTotalThreadAllocatedBytes() - allocated;
         clientCpu = system.getProcessCpuTime() - clientCpu;
@@ -131,13 +132,13 @@ final class PullClient implements AutoCloseable {
             submittedNs = new long[transfers.length];
         }
 
-        void run(long forNs, Histogram latency) {
+        void run(long forNs, int leastPulls, Histogram latency) {
             int oldest = next;
             int inFlight = 0;
             long now = System.nanoTime();
             long end = now + forNs;
             for (int submitted = 0;;) {
-                while (inFlight < outstanding && (now - end < 0 || submitted < LEAST_PULLS)) {
+                while (inFlight < outstanding && (now - end < 0 || submitted < leastPulls)) {
                     submittedNs[next] = now;
                     transfers[next].submit();
                     next = next + 1 == transfers.length ? 0 : next + 1;

@@ -5,7 +5,7 @@ import io.mooncake.core.ThreadingMode;
 import java.util.Arrays;
 import java.util.List;
 
-/** One run of ours in a JVM of its own, as the reference's runs are: measures with one pull outstanding, prints a line a size. */
+/** One run of ours in a JVM of its own, as the reference's runs are: measures with one pull outstanding and as short a warm-up, prints a line a size. */
 final class PullRun {
     private PullRun() {}
 
@@ -18,7 +18,7 @@ final class PullRun {
         List<Long> sizes = Arrays.stream(args[0].split(",", -1)).map(Long::valueOf).toList();
         PullSettings settings = new PullSettings(sizes, List.of(1), Double.parseDouble(args[1]),
                 Long.parseLong(args[2]),
-                Long.parseLong(args[3]), ThreadingMode.valueOf(args[4]), IdleMode.valueOf(args[5]), false);
+                Long.parseLong(args[3]), ThreadingMode.valueOf(args[4]), IdleMode.valueOf(args[5]), false, false);
         try (Served server = Served.start(settings.regionBytes(), settings.blockBytes(), settings.threading(),
                 settings.idle());
                 PullClient client = new PullClient(settings, server)) {

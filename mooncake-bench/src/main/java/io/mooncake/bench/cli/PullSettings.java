@@ -16,9 +16,10 @@ import java.util.Locale;
  * @param threading of both nodes; INVOKER on the pulling side only
  * @param idle of both nodes
  * @param verify whether every byte is looked at, outside the latency but inside the rate
+ * @param wholePassFirst whether the warm-up goes on until each transfer was submitted once, so that only re-submissions are measured
  */
 record PullSettings(List<Long> sizes, List<Integer> outstanding, double seconds, long regionBytes, long blockBytes,
-        ThreadingMode threading, IdleMode idle, boolean verify) {
+        ThreadingMode threading, IdleMode idle, boolean verify, boolean wholePassFirst) {
     /** Beside every figure, since it decides on latency and on processor time. */
     String idleText() {
         return idle == IdleMode.PARK ? "spin-yield-park" : "spin";

@@ -135,6 +135,6 @@ final class TransferCommand implements Callable<Integer> {
                     "--reference = " + reference + " cannot be read: name a single-file Java program");
         }
         Json.checkWritable(json);
-        return new PullSettings(sizes, outstanding, seconds, region, blockSize, threading, idle, verify);
+        return new PullSettings(sizes, outstanding, seconds, region, blockSize, threading, idle, verify, true);
     }
 }
