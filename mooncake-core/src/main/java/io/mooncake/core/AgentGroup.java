@@ -78,13 +78,11 @@ final class AgentGroup implements AutoCloseable {
     }
 
     private void start(Agent agent, AgentIdle idle, ThreadFactory threads) {
-        AgentRunner runner = new AgentRunner(idle, this::onError, null, new Enduring(agent));
+        String name = "mooncake-" + node + "-" + (agent instanceof CompositeAgent ? "agents" : agent.roleName());
+        // The runner names its thread after the agent's role.
+        AgentRunner runner = new AgentRunner(idle, this::onError, null, new Enduring(agent, name));
         runners.add(runner);
-        AgentRunner.startOnThread(runner, task -> {
-            Thread thread = threads.newThread(task);
-            thread.setName("mooncake-" + node + "-" + (agent instanceof CompositeAgent ? "agents" : agent.roleName()));
-            return thread;
-        });
+        AgentRunner.startOnThread(runner, threads);
     }
 
     private void onError(Throwable error) {
@@ -162,7 +160,7 @@ final class AgentGroup implements AutoCloseable {
     }
 
     /** An agent that outlives an Error too: its runner would end without closing it, and every transfer would hang. */
-    private record Enduring(Agent agent) implements Agent {
+    private record Enduring(Agent agent, String roleName) implements Agent {
         @Override
         public int doWork() throws Exception {
             try {
@@ -175,11 +173,6 @@ final class AgentGroup implements AutoCloseable {
         @Override
         public void onClose() {
             agent.onClose();
-        }
-
-        @Override
-        public String roleName() {
-            return agent.roleName();
         }
     }
 }

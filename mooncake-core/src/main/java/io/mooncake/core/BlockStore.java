@@ -97,7 +97,8 @@ public interface BlockStore {
      * @param pieces what, and where to
      * @param options deadline and callback
      * @return a transfer to be submitted, as often as wanted
-     * @throws MooncakeException OUT_OF_BOUNDS when a destination is too small, ILLEGAL_STATE when its region is closed
+     * @throws MooncakeException OUT_OF_BOUNDS when a destination is too small for a piece of a given length (for {@link Piece#WHOLE} that
+     *     is the outcome REFUSED), ILLEGAL_STATE when its region is closed, INVALID_ARGUMENT when it is another node's
      */
     Transfer prepare(List<Piece> pieces, TransferOptions options);
 

@@ -1,5 +1,6 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.ByteSize;
 import io.mooncake.core.base.Counters;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.Memory;
@@ -47,11 +48,14 @@ public final class Node implements AutoCloseable {
      *
      * @param config the settings
      * @return the running node
-     * @throws MooncakeException CONFIG_ERROR, OUT_OF_MEMORY, or IN_USE when the name or the port is taken; nothing is left behind then
+     * @throws MooncakeException CONFIG_ERROR, also for an address that cannot be bound; OUT_OF_MEMORY; IN_USE when the name is taken.
+     *     Nothing is left behind then
      */
     public static Node start(NodeConfig config) {
         Node node = new Node(config, NodeParts.start(config));
-        LOG.info("node {} started: {}", node.id(), config);
+        LOG.info("node {} started: {} slots of {}, {} spare, cluster {}, tcp {}, {} {}", node.id(), config.slots(),
+                ByteSize.format(config.blockSize()), config.spareSlots(), config.cluster(),
+                node.endpoint().map(Endpoint::toString).orElse("none"), config.threading(), config.idle());
         String warning = config.smallBlockWarning();
         if (warning != null) {
             LOG.warn("node {}: {}", node.id(), warning);

@@ -15,6 +15,7 @@ import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
@@ -73,6 +74,9 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
      * @throws MooncakeException CONFIG_ERROR naming setting, value and remedy
      */
     public NodeConfig {
+        for (Object setting : new Object[]{name, cluster, evictionPolicy, bind, threading, idle, environment}) {
+            Objects.requireNonNull(setting, "a setting of node " + name + " is null");
+        }
         checkNames(name, cluster);
         positive("block.size", blockSize);
         positive("pool.size", poolSize);
@@ -227,7 +231,11 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
             if (setting == null) {
                 throw bad(key, value, "is no setting; there are " + String.join(", ", SETTINGS.keySet()));
             }
-            setting.accept(this, value.strip());
+            try {
+                setting.accept(this, value.strip());
+            } catch (MooncakeException e) {
+                throw e.getMessage().startsWith(key) ? e : bad(key, value, "is no setting's value: " + e.getMessage());
+            }
             return this;
         }
 

@@ -14,11 +14,14 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /** The store of one node: checks, then hands on to the block manager or to a {@link Pull}. */
 final class NodeStore implements BlockStore, Transfer.Host {
+    private static final Duration LONGEST = Duration.ofDays(365);
+
     private final NodeParts node;
     private final NodeConfig config;
     private final Pulls pulls;
@@ -34,11 +37,11 @@ final class NodeStore implements BlockStore, Transfer.Host {
         node.life().checkOpen();
     }
 
-    private static long ttlNs(Duration ttl) {
-        if (ttl.isNegative() || ttl.isZero()) {
-            throw new MooncakeException(Kind.INVALID_ARGUMENT, "ttl " + ttl + " must be positive");
+    private static long positiveNs(String what, Duration time) {
+        if (time.isNegative() || time.isZero()) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT, what + " " + time + " must be positive");
         }
-        return ttl.compareTo(Duration.ofDays(365)) > 0 ? Duration.ofDays(365).toNanos() : ttl.toNanos();
+        return time.compareTo(LONGEST) > 0 ? LONGEST.toNanos() : time.toNanos();
     }
 
     @Override
@@ -49,11 +52,12 @@ final class NodeStore implements BlockStore, Transfer.Host {
                     "block " + id + ": node " + node.life().id + " has no tier " + placement.tier() + ", only DRAM");
         }
         Duration ttl = placement.writerTtl();
-        return node.blocks().allocate(id, length, ttlNs(ttl == null ? config.writerTtl() : ttl));
+        return node.blocks().allocate(id, length, positiveNs("ttl", ttl == null ? config.writerTtl() : ttl));
     }
 
     @Override
     public BlockView newView() {
+        checkOpen();
         return node.blocks().newView();
     }
 
@@ -70,13 +74,13 @@ final class NodeStore implements BlockStore, Transfer.Host {
     @Override
     public PrefixMatch match(List<BlockId> ids, Duration ttl) {
         checkOpen();
-        return new HeldMatch(node.sources(), ids, ttlNs(ttl));
+        return new HeldMatch(node.sources(), ids, positiveNs("ttl", ttl));
     }
 
     @Override
     public Hold hold(List<BlockRef> refs, Duration ttl) {
         checkOpen();
-        return node.blocks().hold(refs, ttlNs(ttl));
+        return node.blocks().hold(refs, positiveNs("ttl", ttl));
     }
 
     @Override
@@ -102,10 +106,14 @@ final class NodeStore implements BlockStore, Transfer.Host {
         }
         Duration timeout = options.timeout();
         return new Transfer(this, new Pull(pulls, pieces), pieces.size(), poolMemoryOnly,
-                ttlNs(timeout == null ? config.transferTimeout() : timeout), options.onDone());
+                positiveNs("timeout", timeout == null ? config.transferTimeout() : timeout), options.onDone());
     }
 
-    private static void checkRegion(Region region) {
+    private void checkRegion(Region region) {
+        if (!region.owner().equals(node.life().id)) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT, region + " is not of node " + node.life().id
+                    + ": register the memory with the node that reads into it");
+        }
         if (region.isClosed()) {
             throw new MooncakeException(Kind.ILLEGAL_STATE, region + " is closed; register the memory again");
         }
@@ -136,14 +144,16 @@ final class NodeStore implements BlockStore, Transfer.Host {
     @Override
     public Subscription events(Consumer<? super BlockEvent> listener) {
         checkOpen();
-        return node.events().listen(listener);
+        return node.events().listen(Objects.requireNonNull(listener, "listener"));
     }
 
     @Override
     public boolean awaitAnnounced(Duration timeout) {
         checkOpen();
         long ticket = node.conductor().ask();
-        return node.waits().await(() -> node.conductor().hasAnswered(ticket), node.life().nowNs() + ttlNs(timeout));
+        return node.waits()
+                .await(() -> node.conductor().hasAnswered(ticket),
+                        node.life().nowNs() + positiveNs("timeout", timeout));
     }
 
     @Override

@@ -4,6 +4,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +28,8 @@ public record Piece(BlockId id, @Nullable BlockRef ref, long offset, long length
      *     reference to another block
      */
     public Piece {
+        Objects.requireNonNull(id, "block id of a piece");
+        Objects.requireNonNull(destination, "destination of a piece");
         if (offset < 0 || length < WHOLE || stage < 0) {
             throw new MooncakeException(Kind.OUT_OF_BOUNDS,
                     "piece of block " + id + ": offset " + offset + ", length " + length + " and stage " + stage

@@ -78,7 +78,9 @@ final class Pull implements Transfer.Work, ReadListener {
             end(part, part.failure, part.cause);
             return false;
         }
-        long length = part.piece.length() == Piece.WHOLE ? source.length() - part.piece.offset() : part.piece.length();
+        long length = part.piece.length() == Piece.WHOLE
+                ? Math.max(0, source.length() - part.piece.offset())
+                : part.piece.length();
         if (!Bounds.contains(part.piece.offset(), length, source.length())) {
             end(part, Outcome.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS, "block " + source.id() + ": offset "
                     + part.piece.offset() + " + " + length + " > valid length " + source.length()));

@@ -89,6 +89,7 @@ class CloseWhileUsedTest {
             while (worked.get() < enough && fault.get() == null) {
                 Thread.onSpinWait();
             }
+            BlockView view = node.store().newView();
             long start = System.nanoTime();
             node.close();
             long tookMs = (System.nanoTime() - start) / 1_000_000;
@@ -100,7 +101,7 @@ class CloseWhileUsedTest {
             }
             assertEquals(null, fault.get(), () -> "round " + round + ": " + fault.get());
             assertTrue(tookMs < LIMIT.toMillis(), "close took " + tookMs + " ms");
-            BlockView view = node.store().newView();
+            assertEquals(Kind.CLOSED, assertThrows(MooncakeException.class, () -> node.store().newView()).kind());
             assertEquals(Kind.CLOSED,
                     assertThrows(MooncakeException.class, () -> node.store().acquire(BlockId.of("far"), view)).kind());
         }

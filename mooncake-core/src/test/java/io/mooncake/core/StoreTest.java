@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
@@ -17,12 +18,16 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
+import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -95,7 +100,7 @@ class StoreTest {
             Node a = nodes.start("a");
             Hold hold;
             try (BlockWriter writer = a.store().allocate(ID, BLOCK)) {
-                hold = writer.commitAndHold(BLOCK, Duration.ofHours(1).toNanos());
+                hold = writer.commitAndHold(BLOCK, Duration.ofHours(1));
             }
             BlockRef ref = hold.refs().getFirst();
             TestNodes.announced(a);
@@ -366,6 +371,74 @@ class StoreTest {
             assertTrue(outcome == Outcome.CANCELED || outcome == Outcome.OK, outcome::toString);
             assertEquals(0, region.uses());
             assertEquals(Outcome.OK, b.store().read(ID, 0, BLOCK, region, 0));
+        }
+    }
+
+    @Test
+    void memoryFreedBeforeItsRegionEndsOnlyThatRead() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b");
+            TestNodes.write(a, ID, BLOCK, 1);
+            Region good = nodes.region(b, BLOCK);
+            assertEquals(Outcome.OK, b.store().read(ID, 0, BLOCK, good, 0));
+            Region freed;
+            try (Arena arena = Arena.ofShared()) {
+                freed = b.register(Memory.of(arena.allocate(BLOCK, 64)), Access.LOCAL_ONLY);
+            }
+            Transfer transfer = b.store()
+                    .prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(freed, 0)),
+                            Piece.of(ID, 0, 8, Destination.at(freed, 0)),
+                            Piece.of(ID, 0, BLOCK, Destination.at(good, 0))),
+                            TransferOptions.DEFAULT)
+                    .submit();
+            transfer.join();
+            assertEquals(List.of(Outcome.REFUSED, Outcome.REFUSED, Outcome.OK),
+                    List.of(transfer.outcome(0), transfer.outcome(1), transfer.outcome(2)));
+            assertTrue(Objects.requireNonNull(transfer.cause(0)).getMessage().contains(freed.toString()));
+            assertEquals(0, b.counters().get(Counter.LANES_LOST));
+            assertEquals(0, freed.uses());
+        }
+    }
+
+    @Test
+    void memoryOfAnotherNodeIsRefusedByName() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b");
+            Region ofB = nodes.region(b, BLOCK);
+            MooncakeException e = assertThrows(MooncakeException.class, () -> a.store().read(ID, 0, 8, ofB, 0));
+            assertEquals(Kind.INVALID_ARGUMENT, e.kind());
+            assertTrue(e.getMessage().contains(a.id().toString()) && e.getMessage().contains(ofB.toString()),
+                    e.getMessage());
+        }
+    }
+
+    @Test
+    @SuppressWarnings("NullAway") // what a caller without null checks would pass
+    void aHoldThatCannotBeTakenPinsNothing() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            BlockRef ref = TestNodes.write(a, ID, BLOCK, 1);
+            assertThrows(NullPointerException.class, () -> a.store().hold(Arrays.asList(ref, null), TestNodes.LONG));
+            a.store().evict(List.of(ID));
+            assertTrue(TestWaits.until(() -> a.usage().used() == 0));
+        }
+    }
+
+    @Test
+    void agentThreadsCarryTheNodesName() {
+        try (TestNodes nodes = new TestNodes()) {
+            List<Thread> made = new CopyOnWriteArrayList<>();
+            nodes.start("a", builder -> builder.threading(ThreadingMode.DEDICATED).threads(task -> {
+                Thread thread = Thread.ofPlatform().daemon().unstarted(task);
+                made.add(thread);
+                return thread;
+            }));
+            List<String> expected = List.of("mooncake-a-callbacks", "mooncake-a-conductor", "mooncake-a-local",
+                    "mooncake-a-tcp");
+            assertTrue(TestWaits.until(() -> made.stream().map(Thread::getName).sorted().toList().equals(expected)),
+                    made::toString);
         }
     }
 }

@@ -18,6 +18,7 @@ import java.lang.foreign.ValueLayout;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
@@ -30,6 +31,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class PullClient implements AutoCloseable {
     /** Transfers prepared for one walk: more would only measure how the heap holds them. */
+    /** What a JVM compiles it compiles before the first size, which would else be measured half interpreted. */
+    private static final long WARM_JVM_NS = 2_000_000_000;
     private static final int WALK = 65_536;
     private static final long LONGEST_NS = Duration.ofMinutes(5).toNanos();
     private static final int LEAST_PULLS = 3;
@@ -66,6 +69,7 @@ final class PullClient implements AutoCloseable {
      */
     List<PullFigure> measureAll(Consumer<PullFigure> each) {
         List<PullFigure> figures = new ArrayList<>();
+        walk(Collections.min(settings.sizes()), 1).run(WARM_JVM_NS, LEAST_PULLS, new Histogram(LONGEST_NS, 3));
         for (int outstanding : settings.outstanding()) {
             for (long size : settings.sizes()) {
                 PullFigure figure = measure(size, outstanding);

@@ -72,12 +72,23 @@ final class ReplayCommand implements Callable<Integer> {
         }
         Json.checkWritable(json);
         Json.checkWritable("--save-trace", saveTrace);
+        distinct("--json", json, "--trace", trace);
+        distinct("--json", json, "--save-trace", saveTrace);
+        distinct("--save-trace", saveTrace, "--trace", trace);
         options.checkMemory(FreeMemory.read(Path.of("/")));
         Trace requested = load();
         if (saveTrace != null) {
             requested.write(saveTrace);
         }
         return replay(options, requested);
+    }
+
+    private static void distinct(String option, @Nullable Path file, String other, @Nullable Path otherFile) {
+        if (file != null && otherFile != null
+                && file.toAbsolutePath().normalize().equals(otherFile.toAbsolutePath().normalize())) {
+            throw new BadInputException(
+                    option + " = " + file + " is the file of " + other + " too, which would be lost: name another one");
+        }
     }
 
     private Trace load() {

@@ -135,6 +135,24 @@ final class TransferCommand implements Callable<Integer> {
                     "--reference = " + reference + " cannot be read: name a single-file Java program");
         }
         Json.checkWritable(json);
+        checkMemory();
         return new PullSettings(sizes, outstanding, seconds, region, blockSize, threading, idle, verify, true);
+    }
+
+    private void checkMemory() {
+        long needed = 2 * region + blockSize;
+        FreeMemory free;
+        try {
+            free = FreeMemory.read(Path.of("/"));
+        } catch (IOException e) {
+            throw new BadInputException("the free memory of this machine cannot be read: " + e.getMessage());
+        }
+        long allowed = free.bytes() / 100 * ReplayOptions.MEMORY_SHARE;
+        if (needed > allowed) {
+            throw new BadInputException("2 processes x " + ByteSize.format(region) + " of --region + a spare block of "
+                    + ByteSize.format(blockSize) + " = " + ByteSize.rounded((double) needed) + ", more than "
+                    + ReplayOptions.MEMORY_SHARE + " % of the " + ByteSize.rounded((double) free.bytes()) + " free ("
+                    + free.source() + ") = " + ByteSize.rounded((double) allowed) + ": lower --region");
+        }
     }
 }

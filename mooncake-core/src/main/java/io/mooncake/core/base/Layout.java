@@ -73,8 +73,10 @@ public record Layout(int layers, int planes, int tokens, long rowBytes, String d
      * @throws MooncakeException OUT_OF_BOUNDS
      */
     public long offset(int layer, int plane) {
-        Bounds.check("layer of " + this, layer, 1, layers);
-        Bounds.check("plane of " + this, plane, 1, planes);
+        if (layer < 0 || layer >= layers || plane < 0 || plane >= planes) {
+            throw new MooncakeException(Kind.OUT_OF_BOUNDS, this + ": layer " + layer + " must be 0 to " + (layers - 1)
+                    + ", plane " + plane + " 0 to " + (planes - 1));
+        }
         return ((long) layer * planes + plane) * planeBytes();
     }
 

@@ -4,6 +4,7 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.Stream;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 
 /**
  * The one-shot right to fill a slot: write, then commit or abort, once. Owned by one thread at a time.
@@ -102,11 +103,11 @@ public interface BlockWriter extends AutoCloseable {
      * Seals the block and takes a hold on it in the same step, so that a consumer that is told the reference finds it.
      *
      * @param validBytes 1 to {@link #length()}
-     * @param ttlNs nanoseconds until the hold ends by itself, positive
+     * @param ttl until the hold ends by itself, positive
      * @return the hold; its ref is {@link Hold#refs()}'s only one
      * @throws MooncakeException as {@link #commit(long)}
      */
-    Hold commitAndHold(long validBytes, long ttlNs);
+    Hold commitAndHold(long validBytes, Duration ttl);
 
     /**
      * How the one shot went.

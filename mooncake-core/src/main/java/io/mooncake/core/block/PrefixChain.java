@@ -1,6 +1,8 @@
 package io.mooncake.core.block;
 
 import io.mooncake.core.base.Layout;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -58,10 +60,12 @@ public final class PrefixChain {
     /**
      * The first block's id.
      *
-     * @param tokens its tokens
+     * @param tokens its tokens, 1 to {@code layout.tokens()}
      * @return the id
+     * @throws MooncakeException INVALID_ARGUMENT for another number of tokens
      */
     public BlockId first(int... tokens) {
+        checkCount(tokens);
         return block(root, tokens, 0, tokens.length);
     }
 
@@ -69,11 +73,20 @@ public final class PrefixChain {
      * The id of the block that follows another.
      *
      * @param parent the block before
-     * @param tokens its tokens
+     * @param tokens its tokens, 1 to {@code layout.tokens()}
      * @return the id
+     * @throws MooncakeException INVALID_ARGUMENT for another number of tokens
      */
     public BlockId next(BlockId parent, int... tokens) {
+        checkCount(tokens);
         return block(parent.toBytes(), tokens, 0, tokens.length);
+    }
+
+    private void checkCount(int[] tokens) {
+        if (tokens.length == 0 || tokens.length > layout.tokens()) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "a block of " + tokens.length + " tokens: the layout has 1 to " + layout.tokens() + " a block");
+        }
     }
 
     /**

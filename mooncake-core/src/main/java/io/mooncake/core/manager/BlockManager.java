@@ -234,7 +234,8 @@ public final class BlockManager {
         table.checkOpen();
         Holds.checkTtl(ttlNs);
         List<Entry> held = new ArrayList<>(refs.size());
-        for (BlockRef ref : refs) {
+        // Copied first: whatever is wrong with the list must show before anything is pinned.
+        for (BlockRef ref : List.copyOf(refs)) {
             Entry entry = table.hold(ref);
             if (entry == null) {
                 break;

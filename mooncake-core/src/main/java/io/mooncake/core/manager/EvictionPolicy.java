@@ -52,7 +52,7 @@ public interface EvictionPolicy {
         Supplier<EvictionPolicy> policy = known.get(name.toLowerCase(Locale.ROOT));
         if (policy == null) {
             throw new MooncakeException(Kind.CONFIG_ERROR,
-                    "unknown eviction policy '" + name + "': there are " + String.join(", ", known.keySet()));
+                    "eviction.policy = '" + name + "' is unknown: there are " + String.join(", ", known.keySet()));
         }
         return policy;
     }

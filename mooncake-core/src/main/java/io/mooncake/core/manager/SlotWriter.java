@@ -12,6 +12,7 @@ import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.manager.SlotTable.Published;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
@@ -124,7 +125,8 @@ final class SlotWriter implements BlockWriter {
     }
 
     @Override
-    public Hold commitAndHold(long validBytes, long ttlNs) {
+    public Hold commitAndHold(long validBytes, Duration ttl) {
+        long ttlNs = ttl.toNanos();
         Holds.checkTtl(ttlNs);
         return writers.holdOf(seal(validBytes, true).entry(), ttlNs);
     }

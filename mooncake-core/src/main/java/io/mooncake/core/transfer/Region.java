@@ -3,6 +3,7 @@ package io.mooncake.core.transfer;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Waiter;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -50,6 +51,15 @@ public final class Region implements AutoCloseable {
      */
     public int id() {
         return id;
+    }
+
+    /**
+     * Whose engines know it.
+     *
+     * @return the node that it is registered with
+     */
+    public NodeId owner() {
+        return table.owner();
     }
 
     /**

@@ -576,6 +576,7 @@ public final class Transfer {
 
     @Override
     public String toString() {
-        return "transfer of " + outcomes.length + " pieces, " + state() + (isReleased() ? ", released" : "");
+        return "transfer of " + outcomes.length + (outcomes.length == 1 ? " piece, " : " pieces, ") + state()
+                + (state().isTerminal() && isReleased() ? ", released" : "");
     }
 }

@@ -20,6 +20,7 @@ import io.mooncake.core.block.PrefixChain;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool.Usage;
 import io.mooncake.core.pool.GuardTable;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -184,7 +185,7 @@ final class BlockManagerPropertyTest {
             BlockRef ref;
             if (random.nextInt(4) == 0) {
                 long ttl = 1 + random.nextLong(MAX_TTL);
-                Hold hold = open.writer().commitAndHold(LENGTH, ttl);
+                Hold hold = open.writer().commitAndHold(LENGTH, Duration.ofNanos(ttl));
                 ref = hold.refs().getFirst();
                 int fill = open.writer().result() == Result.WRITTEN
                         ? open.fill()

@@ -29,6 +29,7 @@ import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool.Usage;
 import io.mooncake.core.pool.SizeClass;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -126,7 +127,7 @@ final class BlockManagerTest {
             assertEquals(Result.ALREADY_WRITTEN, again.result());
             assertEquals(new Usage(1, 0, 1), f.manager.usage());
             BlockWriter held = f.manager.allocate(id, 64, TTL);
-            try (Hold hold = held.commitAndHold(64, TTL)) {
+            try (Hold hold = held.commitAndHold(64, Duration.ofNanos(TTL))) {
                 assertEquals(List.of(first), hold.refs());
                 assertEquals("block " + id + " with 1 pin (1 of holds)", f.manager.describeHolders());
             }

@@ -53,6 +53,7 @@ final class LruPolicyTest {
     void shouldNameThePoliciesThereAre() {
         MooncakeException e = assertThrows(MooncakeException.class, () -> EvictionPolicy.named("fifo"));
         assertEquals(Kind.CONFIG_ERROR, e.kind());
-        assertTrue(String.valueOf(e.getMessage()).contains("'fifo': there are lru"), e::getMessage);
+        assertTrue(String.valueOf(e.getMessage()).contains("eviction.policy = 'fifo' is unknown: there are lru"),
+                e::getMessage);
     }
 }

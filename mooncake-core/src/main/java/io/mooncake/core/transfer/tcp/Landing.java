@@ -1,6 +1,8 @@
 package io.mooncake.core.transfer.tcp;
 
 import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.ReadStatus;
 import java.io.IOException;
@@ -93,13 +95,31 @@ final class Landing {
         if (read == null || asked == 0) {
             throw new IllegalStateException("nothing to read for");
         }
-        int got = channel.read(window(read, asked));
+        int got;
+        try {
+            got = channel.read(window(read, asked));
+        } catch (IllegalStateException e) {
+            refuse(read, e);
+            return 0;
+        }
         lane.drained = got < asked;
         if (got > 0) {
             left -= got;
             read.received += got;
         }
         return got;
+    }
+
+    /** The destination was freed before its region was closed: this read ends, what comes of it yet is dropped. */
+    private void refuse(GuardedRead read, IllegalStateException why) {
+        InFlight.Slot found = slot;
+        if (found != null) {
+            found.read = null;
+        }
+        lane.poller.end(read, ReadStatus.REFUSED, new MooncakeException(Kind.CLOSED, read.destination()
+                + ": its memory cannot be written any more (" + why.getMessage()
+                + "): close a region before its memory is freed",
+                why));
     }
 
     private ByteBuffer window(GuardedRead read, int bytes) {
@@ -113,9 +133,13 @@ final class Landing {
             GuardedRead read = wanted();
             if (read != null) {
                 bytes = Math.min(bytes, run(read));
-                ByteBuffer window = window(read, bytes);
-                window.put(window.position(), lane.in, lane.head, bytes);
-                read.received += bytes;
+                try {
+                    ByteBuffer window = window(read, bytes);
+                    window.put(window.position(), lane.in, lane.head, bytes);
+                    read.received += bytes;
+                } catch (IllegalStateException e) {
+                    refuse(read, e);
+                }
             }
             lane.head += bytes;
             left -= bytes;

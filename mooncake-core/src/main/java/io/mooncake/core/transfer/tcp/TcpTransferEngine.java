@@ -75,10 +75,10 @@ public final class TcpTransferEngine implements TransferEngine {
     private static InetAddress allowed(Endpoint bind) {
         InetAddress address = resolve("bind", bind);
         if (!address.isLoopbackAddress()) {
-            throw new MooncakeException(Kind.CONFIG_ERROR, "bind address " + bind + (address.isAnyLocalAddress()
+            throw new MooncakeException(Kind.CONFIG_ERROR, "tcp.bind: address " + bind + (address.isAnyLocalAddress()
                     ? " stands for every interface"
                     : " is not a loopback address")
-                    + ": without a cluster secret any stranger could read there, so only loopback (127.0.0.1, ::1) is allowed");
+                    + ": peers are not authenticated in this version, any stranger could read there; only loopback (127.0.0.1, ::1) is allowed");
         }
         return address;
     }

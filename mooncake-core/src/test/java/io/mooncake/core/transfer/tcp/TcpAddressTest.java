@@ -76,8 +76,9 @@ final class TcpAddressTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"0.0.0.0", "::", "::0"})
-    void c85_wildcardBindNeedsASecret(String host) {
-        assertSays(refused(host, 0, null), "without a cluster secret");
+    void c85_wildcardIsNotBoundAsPeersAreNotAuthenticated(String host) {
+        assertSays(refused(host, 0, null), "tcp.bind: address");
+        assertSays(refused(host, 0, null), "not authenticated");
         assertSays(refused(host, 0, new Endpoint("127.0.0.1", 7)), "only loopback");
     }
 
