@@ -110,6 +110,9 @@ final class MicroCommand implements Callable<Integer> {
     @Option(names = "--iteration-ms", description = "How long an iteration lasts.")
     private @Nullable Integer iterationMs;
 
+    @Option(names = "--small-pages", description = "Without transparent huge pages for the heap, with which look-ups at random in a large table cost half.")
+    private boolean smallPages;
+
     @Option(names = "--json", paramLabel = "FILE", description = "Writes the figures there too.")
     private @Nullable Path json;
 
@@ -152,9 +155,7 @@ final class MicroCommand implements Callable<Integer> {
                 .warmupTime(TimeValue.milliseconds(ms))
                 .measurementTime(TimeValue.milliseconds(ms))
                 // JMH itself uses memory access that the JDK warns about.
-                .jvmArgsPrepend("--sun-misc-unsafe-memory-access=allow",
-                        // Nodes warn of small blocks, which here are meant.
-                        "-Dorg.slf4j.simpleLogger.log.io.mooncake.core.Node=error");
+                .jvmArgsPrepend(jvmArgs());
         MicroProgress progress = new MicroProgress(out);
         try {
             return new Runner(options.build(), progress).run();
@@ -235,5 +236,15 @@ final class MicroCommand implements Callable<Integer> {
             }
         }
         return ratios;
+    }
+
+    private String[] jvmArgs() {
+        List<String> args = new ArrayList<>(List.of("--sun-misc-unsafe-memory-access=allow",
+                // Nodes warn of small blocks, which here are meant.
+                "-Dorg.slf4j.simpleLogger.log.io.mooncake.core.Node=error"));
+        if (!smallPages) {
+            args.add("-XX:+UseTransparentHugePages");
+        }
+        return args.toArray(new String[0]);
     }
 }

@@ -224,8 +224,10 @@ final class SlotTable {
     Entry pin(BlockId id) {
         Entry entry = blocks.get(id);
         while (entry != null) {
+            // Before the pin, so that the line of a hot block comes over once for both. If the slot has gone to another block just
+            // now, that one is as recent.
+            words.used(entry.slot, nanoClock.getAsLong());
             if (words.pin(entry.slot, entry.generation)) {
-                words.used(entry.slot, nanoClock.getAsLong());
                 return entry;
             }
             Entry now = blocks.get(id);
