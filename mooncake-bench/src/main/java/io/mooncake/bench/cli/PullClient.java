@@ -30,9 +30,9 @@ import org.jspecify.annotations.Nullable;
  * the node.
  */
 final class PullClient implements AutoCloseable {
-    /** Transfers prepared for one walk: more would only measure how the heap holds them. */
     /** What a JVM compiles it compiles before the first size, which would else be measured half interpreted. */
     private static final long WARM_JVM_NS = 2_000_000_000;
+    /** Transfers prepared for one walk: more would only measure how the heap holds them. */
     private static final int WALK = 65_536;
     private static final long LONGEST_NS = Duration.ofMinutes(5).toNanos();
     private static final int LEAST_PULLS = 3;
