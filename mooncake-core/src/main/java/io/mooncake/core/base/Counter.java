@@ -24,7 +24,7 @@ public enum Counter {
     ALLOCATE_WAITS,
     /** Allocations refused. */
     ALLOCATE_REFUSED,
-    /** Views handed out. */
+    /** Views that were taken, counted when they are closed. */
     VIEWS,
     /** Transfers submitted. */
     TRANSFERS_SUBMITTED,

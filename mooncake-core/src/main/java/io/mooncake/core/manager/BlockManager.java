@@ -1,6 +1,5 @@
 package io.mooncake.core.manager;
 
-import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
@@ -100,7 +99,7 @@ public final class BlockManager {
      * @return for {@link #acquire}
      */
     public BlockView newView() {
-        return new PinnedView(table);
+        return new PinnedView(table, config.counters());
     }
 
     /**
@@ -146,7 +145,6 @@ public final class BlockManager {
             return false;
         }
         view.take(pinned);
-        config.counters().increment(Counter.VIEWS);
         return true;
     }
 
