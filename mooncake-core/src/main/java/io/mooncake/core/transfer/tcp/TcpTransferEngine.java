@@ -97,13 +97,13 @@ public final class TcpTransferEngine implements TransferEngine {
     }
 
     @Override
-    public Optional<Endpoint> advertised() {
-        return Optional.of(advertised);
+    public Optional<String> advertised() {
+        return Optional.of(advertised.toString());
     }
 
     @Override
     public boolean reaches(Peer peer) {
-        return peer.endpoints().containsKey(NAME);
+        return peer.addresses().containsKey(NAME);
     }
 
     @Override
