@@ -112,6 +112,11 @@ public final class TcpTransferEngine implements TransferEngine {
     }
 
     @Override
+    public void abort(GuardedRead read) {
+        poller.wakeup();
+    }
+
+    @Override
     public boolean send(Peer peer, ByteBuffer message) {
         if (message.remaining() > EngineContext.MAX_MESSAGE_BYTES) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT,
