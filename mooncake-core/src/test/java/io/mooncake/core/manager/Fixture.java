@@ -64,7 +64,7 @@ final class Fixture implements AutoCloseable {
         Waiter waiter = this::await;
         region = new RegionTable(SELF, waiter, () -> now, TIMEOUT).register(pool.memory(), Access.GUARDED);
         manager = new BlockManager(
-                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region)), counters, () -> now, waiter,
+                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region, false)), counters, () -> now, waiter,
                         id -> known.getOrDefault(id, 0L), TIMEOUT, cachedBlocks, EvictionPolicy.named("lru")),
                 new Listener());
         view = manager.newView();
