@@ -1,6 +1,5 @@
 package io.mooncake.core.transfer;
 
-import io.mooncake.core.base.Endpoint;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 
@@ -22,7 +21,7 @@ import java.util.Optional;
  */
 public interface TransferEngine {
     /**
-     * The engine's name: its key in {@link Peer#endpoints()} and in figures.
+     * The engine's name: its key in {@link Peer#addresses()} and in figures.
      *
      * @return for example {@code tcp}
      */
@@ -31,9 +30,9 @@ public interface TransferEngine {
     /**
      * Where peers reach this node by this engine.
      *
-     * @return empty for an engine that peers cannot dial
+     * @return the engine's own text form, which the same engine reads at the peer; empty when peers have no way here by it
      */
-    Optional<Endpoint> advertised();
+    Optional<String> advertised();
 
     /**
      * Whether the engine can read from a peer.
