@@ -131,7 +131,11 @@ public final class Node implements AutoCloseable {
      * @return the advertised address, with the port that was really bound
      */
     public Optional<Endpoint> endpoint() {
-        return parts.tcp().advertised();
+        return parts.engines()
+                .stream()
+                .filter(engine -> engine.name().equals("tcp"))
+                .findFirst()
+                .flatMap(TransferEngine::advertised);
     }
 
     /**
