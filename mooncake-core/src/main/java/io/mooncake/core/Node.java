@@ -135,7 +135,8 @@ public final class Node implements AutoCloseable {
                 .stream()
                 .filter(engine -> engine.name().equals("tcp"))
                 .findFirst()
-                .flatMap(TransferEngine::advertised);
+                .flatMap(TransferEngine::advertised)
+                .map(address -> Endpoint.parse(address, 0));
     }
 
     /**

@@ -1,7 +1,6 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.Counters;
-import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
@@ -107,7 +106,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         Conductor conductor = new Conductor(life, blocks, doorbell);
 
         undo.push(() -> registry.leave(id));
-        registry.join(new Peer(id, endpoints(engines)));
+        registry.join(new Peer(id, addresses(engines)));
         AgentGroup agents = startAgents(config, engines.reversed().stream().map(TransferEngine::poller).toList(),
                 conductor, doorbell);
         if (config.threading() == ThreadingMode.INVOKER) {
@@ -138,10 +137,10 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         return List.of(local, tcp);
     }
 
-    private static Map<String, Endpoint> endpoints(List<TransferEngine> engines) {
-        Map<String, Endpoint> endpoints = new HashMap<>();
-        engines.forEach(engine -> engine.advertised().ifPresent(at -> endpoints.put(engine.name(), at)));
-        return endpoints;
+    private static Map<String, String> addresses(List<TransferEngine> engines) {
+        Map<String, String> addresses = new HashMap<>();
+        engines.forEach(engine -> engine.advertised().ifPresent(address -> addresses.put(engine.name(), address)));
+        return addresses;
     }
 
     /** Where threads are shared all park in the first poller, which both sockets and commands wake. */

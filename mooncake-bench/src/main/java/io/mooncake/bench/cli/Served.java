@@ -59,7 +59,7 @@ public record Served(Child process, Endpoint endpoint, List<BlockRef> blocks) im
      * @return a new one, for one reading node
      */
     public LocalRegistry registry() {
-        return new LocalRegistry().withAddress(TransferServer.NAME, "tcp", endpoint);
+        return new LocalRegistry().withAddress(TransferServer.NAME, "tcp", endpoint.toString());
     }
 
     /** Ends the process. */

@@ -186,17 +186,17 @@ final class TcpPoller implements Poller {
     private @Nullable ClientLane laneTo(Peer peer, @Nullable GuardedRead read) {
         ClientLane lane = clients.get(peer.id());
         if (lane == null) {
-            Endpoint endpoint = peer.endpoints().get(TcpTransferEngine.NAME);
+            String address = peer.addresses().get(TcpTransferEngine.NAME);
             try {
-                if (endpoint == null) {
+                if (address == null) {
                     throw new LaneLost(Kind.PEER_UNREACHABLE, "it listens on no tcp address");
                 }
-                lane = connect(peer.id(), endpoint);
-            } catch (IOException | UnresolvedAddressException | SecurityException e) {
+                lane = connect(peer.id(), Endpoint.parse(address, 0));
+            } catch (IOException | UnresolvedAddressException | SecurityException | MooncakeException e) {
                 if (read != null) {
                     end(read, ReadStatus.UNREACHABLE,
                             new MooncakeException(Kind.PEER_UNREACHABLE, "node " + peer.id() + " at "
-                                    + endpoint + " by tcp: " + (e.getMessage() == null ? e.toString() : e.getMessage()),
+                                    + address + " by tcp: " + (e.getMessage() == null ? e.toString() : e.getMessage()),
                                     e));
                 }
                 return null;

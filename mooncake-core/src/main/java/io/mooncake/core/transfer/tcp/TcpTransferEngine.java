@@ -97,18 +97,23 @@ public final class TcpTransferEngine implements TransferEngine {
     }
 
     @Override
-    public Optional<Endpoint> advertised() {
-        return Optional.of(advertised);
+    public Optional<String> advertised() {
+        return Optional.of(advertised.toString());
     }
 
     @Override
     public boolean reaches(Peer peer) {
-        return peer.endpoints().containsKey(NAME);
+        return peer.addresses().containsKey(NAME);
     }
 
     @Override
     public boolean submit(GuardedRead read) {
         return offer(read);
+    }
+
+    @Override
+    public void abort(GuardedRead read) {
+        poller.wakeup();
     }
 
     @Override

@@ -39,7 +39,7 @@ final class Raw implements AutoCloseable {
 
     /** Dials a node and shakes hands with it. */
     static Raw dialed(Rig rig, Rig.Side server) throws IOException {
-        Raw raw = dial(rig, server.engine.advertised().orElseThrow());
+        Raw raw = dial(rig, server.endpoint());
         raw.send(hello("raw", "c", server.id.incarnation()));
         Frame welcome = raw.next();
         if (welcome.type != Frames.WELCOME || welcome.incarnation != server.id.incarnation()) {
@@ -184,7 +184,7 @@ final class Raw implements AutoCloseable {
 
         Peer peer() throws IOException {
             int port = ((InetSocketAddress) server.getLocalAddress()).getPort();
-            return new Peer(id, Map.of("tcp", new Endpoint("127.0.0.1", port)));
+            return new Peer(id, Map.of("tcp", "127.0.0.1:" + port));
         }
 
         Raw accept() {

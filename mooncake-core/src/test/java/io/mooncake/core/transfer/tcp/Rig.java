@@ -2,6 +2,7 @@ package io.mooncake.core.transfer.tcp;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
@@ -115,6 +116,10 @@ final class Rig implements AutoCloseable {
             engine = new TcpTransferEngine(new EngineContext(id, cluster, regions, guards, counters, () -> nowNs,
                     (from, bytes) -> messages.add(from.name() + ":" + new String(bytes, StandardCharsets.UTF_8))),
                     config);
+        }
+
+        Endpoint endpoint() {
+            return Endpoint.parse(engine.advertised().orElseThrow(), 0);
         }
 
         Peer peer() {

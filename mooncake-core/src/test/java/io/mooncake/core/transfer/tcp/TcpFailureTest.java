@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.Counter;
-import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
@@ -68,14 +67,14 @@ final class TcpFailureTest {
 
     @Test
     void shouldEndUnreachableWhenTheHostHasNoAddress() {
-        Peer nowhere = new Peer(new NodeId("x", 1), Map.of("tcp", new Endpoint("no.such.host.invalid", 1)));
+        Peer nowhere = new Peer(new NodeId("x", 1), Map.of("tcp", "no.such.host.invalid:1"));
         assertUnreachable(client.read(nowhere, 1, 0, 8, into), Kind.PEER_UNREACHABLE, "no.such.host.invalid");
     }
 
     @Test
     void shouldEndUnreachableWhenAnotherLifeAnswers() {
         Rig.Side server = rig.side("server");
-        Peer earlier = new Peer(new NodeId("server", 17), server.peer().endpoints());
+        Peer earlier = new Peer(new NodeId("server", 17), server.peer().addresses());
         assertUnreachable(client.read(earlier, 1, 0, 8, into), Kind.STALE_INCARNATION,
                 "node " + server.id + " answers here");
         assertEquals(1, server.count(Counter.HANDSHAKES_REFUSED));

@@ -37,10 +37,10 @@ final class TcpSilentConnectionsTest {
     @Test
     void c80_fiveHundredSilentConnections() throws IOException {
         Rig.Side server = rig.side(new NodeId("server", 1), "c", TcpConfig.defaults().withLimits(64, 4096, 1000));
-        Raw.dial(rig, server.engine.advertised().orElseThrow()).close();
+        Raw.dial(rig, server.endpoint()).close();
         rig.settle();
         List<SocketChannel> silent = new ArrayList<>();
-        var endpoint = server.engine.advertised().orElseThrow();
+        var endpoint = server.endpoint();
         var address = new InetSocketAddress(endpoint.host(), endpoint.port());
         for (int i = 0; i < CONNECTIONS; i++) {
             silent.add(SocketChannel.open(address));

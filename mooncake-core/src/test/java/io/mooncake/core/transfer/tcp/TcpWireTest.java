@@ -133,7 +133,7 @@ final class TcpWireTest {
         Rig.Side client = rig.side("client");
         Region source = server.register(rig.pattern(4096), Access.READABLE);
         Region into = client.register(rig.filled(4096, Rig.FILL), Access.LOCAL_ONLY);
-        var endpoint = server.engine.advertised().orElseThrow();
+        var endpoint = server.endpoint();
         byte[] clientHello = new byte[200];
         clientHello[0] = 0x16;
         clientHello[1] = 3;
@@ -165,7 +165,7 @@ final class TcpWireTest {
         Rig.Side narrow = rig.side(new NodeId("narrow", 3), "c", TcpConfig.defaults().withLimits(16, 4096, 3));
         List<Raw> strangers = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
-            strangers.add(Raw.dial(rig, narrow.engine.advertised().orElseThrow()));
+            strangers.add(Raw.dial(rig, narrow.endpoint()));
             rig.settle();
             rig.nowNs += 1;
         }
@@ -184,7 +184,7 @@ final class TcpWireTest {
 
     @Test
     void shouldRefuseAnotherVersionByName() throws IOException {
-        try (Raw raw = Raw.dial(rig, server.engine.advertised().orElseThrow())) {
+        try (Raw raw = Raw.dial(rig, server.endpoint())) {
             ByteBuffer hello = Raw.hello("raw", "c", server.id.incarnation());
             raw.send(hello.put(Frames.VERSION_AT, (byte) 9));
             Raw.Frame refused = raw.next();
@@ -206,7 +206,7 @@ final class TcpWireTest {
         ByteBuffer noHello = Raw.read(server.id, 1, 0, 1);
         int errors = 0;
         for (ByteBuffer bytes : List.of(badName, badLengths, noHello)) {
-            try (Raw raw = Raw.dial(rig, server.engine.advertised().orElseThrow())) {
+            try (Raw raw = Raw.dial(rig, server.endpoint())) {
                 raw.send(bytes);
                 assertEquals(0, raw.awaitEnd());
                 assertEquals(++errors, server.count(Counter.PROTOCOL_ERRORS));
@@ -223,7 +223,7 @@ final class TcpWireTest {
         Region source = server.register(rig.pattern(4096), Access.READABLE);
         ByteBuffer all = Raw.buffer(1000).put(Raw.hello("raw", "c", server.id.incarnation()));
         all.put(Raw.read(server.id, source.id(), 5, 10)).put(Raw.read(server.id, source.id(), 6, 11)).flip();
-        try (Raw raw = Raw.dial(rig, server.engine.advertised().orElseThrow())) {
+        try (Raw raw = Raw.dial(rig, server.endpoint())) {
             while (all.hasRemaining()) {
                 raw.send(all.slice(all.position(), 1));
                 all.get();
@@ -234,7 +234,7 @@ final class TcpWireTest {
             assertEquals(16 + 11, raw.next().body.capacity());
             all.rewind();
         }
-        try (Raw raw = Raw.dial(rig, server.engine.advertised().orElseThrow())) {
+        try (Raw raw = Raw.dial(rig, server.endpoint())) {
             raw.send(all.rewind());
             assertEquals(Frames.WELCOME, raw.next().type);
             assertEquals(16 + 10, raw.next().body.capacity());
