@@ -36,12 +36,13 @@ class Rules {
     }
 
     /**
-     * Whether a chunk of a broken lane may be posted again: the bytes of a request that has not ended can land at any time.
+     * Whether the loss of a lane has ended its outstanding requests, so that their chunks may be posted again: until it is destroyed,
+     * their bytes can land at any time.
      *
-     * @param outstanding whether its request has not ended
+     * @param destroyed whether the lane is destroyed, not only broken
      */
-    boolean mayPostAgain(boolean outstanding) {
-        return !outstanding;
+    boolean endsRequests(boolean destroyed) {
+        return destroyed;
     }
 
     /**
