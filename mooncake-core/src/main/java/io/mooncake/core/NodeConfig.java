@@ -538,7 +538,8 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
             Environment environment = new Environment(registry == null ? new LocalRegistry() : registry, scheduler,
                     memory,
                     messages, callbackExecutor, nanoClock, wallClock, random, threads, engines);
-            return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, checksums, evictionPolicy, bind,
+            return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, checksums,
+                    evictionPolicy, bind,
                     advertise,
                     transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
         }
