@@ -58,8 +58,9 @@ final class SlotTable {
         spaces = new Space[pools.size()];
         int first = 0;
         for (int i = 0; i < spaces.length; i++) {
-            spaces[i] = new Space(pools.get(i).pool(), pools.get(i).region(), first);
-            first = Math.addExact(first, pools.get(i).pool().slots());
+            PoolBinding binding = pools.get(i);
+            spaces[i] = new Space(binding.pool(), binding.region(), binding.foreignPins(), first);
+            first = Math.addExact(first, binding.pool().slots());
         }
         slots = first;
         words = new ControlWords(slots);
