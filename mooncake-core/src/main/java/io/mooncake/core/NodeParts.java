@@ -16,11 +16,15 @@ import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.RegionTable;
+import io.mooncake.core.transfer.SharedBlocks;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.local.LocalTransferEngine;
+import io.mooncake.core.transfer.shm.SharedMemory;
+import io.mooncake.core.transfer.shm.SharedMemoryTransferEngine;
 import io.mooncake.core.transfer.tcp.TcpConfig;
 import io.mooncake.core.transfer.tcp.TcpTransferEngine;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
@@ -38,6 +42,7 @@ import org.slf4j.LoggerFactory;
  * @param callbacks runs the user's code
  * @param events numbers what happens to blocks
  * @param regions registered memory
+ * @param pool where the pool's memory lies
  * @param blocks the block manager
  * @param tcp the engine that peers reach this node by
  * @param sources where to read from
@@ -45,7 +50,8 @@ import org.slf4j.LoggerFactory;
  * @param agents the agents' threads
  */
 record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks, BlockEvents events,
-        RegionTable regions, BlockManager blocks, TransferEngine tcp, Sources sources, Conductor conductor,
+        RegionTable regions, PoolMemory pool, BlockManager blocks, TransferEngine tcp, Sources sources,
+        Conductor conductor,
         AgentGroup agents) {
     private static final Logger LOG = LoggerFactory.getLogger(NodeParts.class);
 
@@ -84,11 +90,13 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         BlockEvents events = new BlockEvents(callbacks);
         Doorbell doorbell = new Doorbell();
 
+        PoolMemory memory = PoolMemory.choose(config, id);
+        undo.push(memory::close);
         DramPool pool = new DramPool("dram", List.of(new SizeClass(config.blockSize(), config.slots())),
-                environment.memory());
+                memory.source());
         Region region = regions.register(pool.memory(), Access.GUARDED);
         BlockManager blocks = new BlockManager(
-                new ManagerConfig(id, List.of(new PoolBinding(pool, region)), counters, environment.nanoClock(), waits,
+                new ManagerConfig(id, List.of(binding(pool, region, memory)), counters, environment.nanoClock(), waits,
                         registry::highestCounter, config.allocateTimeout().toNanos(), config.cachedBlocks(), policy),
                 new Announcer(id, registry, events, doorbell));
         undo.push(() -> blocks.close(life.nowNs()));
@@ -102,18 +110,38 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         boolean shared = config.threading() != ThreadingMode.DEDICATED;
         LocalTransferEngine local = new LocalTransferEngine(context, shared ? tcp.poller()::wakeup : null);
         undo.push(local.poller()::onClose);
+        List<TransferEngine> engines = new ArrayList<>(List.of(local, tcp));
+        SharedBlocks views = SharedBlocks.NONE;
+        if (!config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
+            SharedMemoryTransferEngine shm = new SharedMemoryTransferEngine(context, memory.shared(),
+                    shared ? tcp.poller()::wakeup : null);
+            undo.push(shm.poller()::onClose);
+            engines.add(1, shm);
+            views = shm;
+        }
         Sources sources = new Sources(blocks, registry, environment.scheduler(), new PeerLoads(id),
-                List.of(local, tcp));
+                List.copyOf(engines), views);
         Conductor conductor = new Conductor(life, blocks, doorbell);
 
         undo.push(() -> registry.leave(id));
         registry.join(new Peer(id, addresses(sources.engines())));
-        AgentGroup agents = startAgents(config, List.of(tcp.poller(), local.poller()), conductor, doorbell);
+        AgentGroup agents = startAgents(config, engines.reversed().stream().map(TransferEngine::poller).toList(),
+                conductor, doorbell);
         if (config.threading() == ThreadingMode.INVOKER) {
             waits.runWhileWaiting(agents, callbacks);
         }
-        return new NodeParts(life, counters, waits, callbacks, events, regions, blocks, tcp, sources, conductor,
+        return new NodeParts(life, counters, waits, callbacks, events, regions, memory, blocks, tcp, sources, conductor,
                 agents);
+    }
+
+    /** Other processes pin what they can map. */
+    private static PoolBinding binding(DramPool pool, Region region, PoolMemory memory) {
+        SharedMemory shared = memory.shared();
+        if (shared == null) {
+            return new PoolBinding(pool, region);
+        }
+        shared.publish(region.id());
+        return new PoolBinding(pool, region, shared.pins());
     }
 
     private static Map<String, String> addresses(List<TransferEngine> engines) {
@@ -125,11 +153,13 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     /** Where threads are shared all park in the first poller, which both sockets and commands wake. */
     private static AgentGroup startAgents(NodeConfig config, List<Poller> pollers, Conductor conductor,
             Doorbell doorbell) {
-        List<AgentIdle> idles = config.threading() == ThreadingMode.DEDICATED
-                ? List.of(new AgentIdle(config.idle(), pollers.getFirst()),
-                        new AgentIdle(config.idle(), pollers.getLast()),
-                        new AgentIdle(config.idle(), null))
-                : List.of(new AgentIdle(config.idle(), pollers.getFirst()));
+        List<AgentIdle> idles = new ArrayList<>();
+        if (config.threading() == ThreadingMode.DEDICATED) {
+            pollers.forEach(poller -> idles.add(new AgentIdle(config.idle(), poller)));
+            idles.add(new AgentIdle(config.idle(), null));
+        } else {
+            idles.add(new AgentIdle(config.idle(), pollers.getFirst()));
+        }
         doorbell.connect(idles.getLast()::wakeup);
         return new AgentGroup(config, pollers, conductor, idles);
     }
