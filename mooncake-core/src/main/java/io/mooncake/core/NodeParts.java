@@ -22,6 +22,7 @@ import io.mooncake.core.transfer.local.LocalTransferEngine;
 import io.mooncake.core.transfer.shm.SharedMemory;
 import io.mooncake.core.transfer.shm.SharedMemoryTransferEngine;
 import io.mooncake.core.transfer.tcp.TcpConfig;
+import io.mooncake.core.transfer.tcp.TcpEnvironment;
 import io.mooncake.core.transfer.tcp.TcpTransferEngine;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -105,7 +106,10 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 environment.nanoClock(),
                 (from, message) -> onMessage(environment.messages(), callbacks, from, message));
         TcpTransferEngine tcp = new TcpTransferEngine(context,
-                TcpConfig.defaults().withAddresses(config.bind(), config.advertise()));
+                TcpConfig.defaults()
+                        .withAddresses(config.bind(), config.advertise())
+                        .withSecret(config.clusterSecret()),
+                TcpEnvironment.system());
         undo.push(tcp.poller()::onClose);
         boolean shared = config.threading() != ThreadingMode.DEDICATED;
         LocalTransferEngine local = new LocalTransferEngine(context, shared ? tcp.poller()::wakeup : null);

@@ -56,7 +56,7 @@ final class CoreRules {
         for (String engine : List.of("transfer.local", "transfer.shm")) {
             allowed.put(engine, List.of("base", "transfer", "transfer.copy"));
         }
-        for (String engine : List.of("transfer.tcp", "transfer.file")) {
+        for (String engine : List.of("transfer.tcp", "transfer.file", "transfer.onesided")) {
             allowed.put(engine, List.of("base", "transfer"));
         }
         allowed.put("registry.jgroups", List.of("base", "block", "transfer", "registry"));
