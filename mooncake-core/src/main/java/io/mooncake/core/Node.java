@@ -12,6 +12,7 @@ import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 import org.slf4j.Logger;
@@ -131,7 +132,12 @@ public final class Node implements AutoCloseable {
      * @return the advertised address, with the port that was really bound
      */
     public Optional<Endpoint> endpoint() {
-        return parts.tcp().advertised().map(address -> Endpoint.parse(address, 0));
+        return parts.engines()
+                .stream()
+                .filter(engine -> engine.name().equals("tcp"))
+                .findFirst()
+                .flatMap(TransferEngine::advertised)
+                .map(address -> Endpoint.parse(address, 0));
     }
 
     /**

@@ -10,11 +10,14 @@ import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.registry.LocalRegistry;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
+import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.MessageHandler;
+import io.mooncake.core.transfer.TransferEngine;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -22,6 +25,7 @@ import java.util.TreeMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -67,12 +71,14 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
      * @param wallClock gives the incarnation
      * @param random gives the incarnation
      * @param threads makes the agents' threads
+     * @param engines makes the node's engines, in the order of preference; null = local, shared memory
+     *     where it is not off, and TCP
      */
     public record Environment(Registry registry, Scheduler scheduler, @Nullable MemorySource memory,
             MessageHandler messages,
             @Nullable Executor callbackExecutor, LongSupplier nanoClock, InstantSource wallClock,
-            RandomGenerator random,
-            ThreadFactory threads) {}
+            RandomGenerator random, ThreadFactory threads,
+            @Nullable Function<EngineContext, List<TransferEngine>> engines) {}
 
     /** {@link #sharedMemory}: shared where there is room. */
     public static final String SHARED_MEMORY_AUTO = "auto";
@@ -104,7 +110,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
             throw bad("pool.spareSlots", spareSlots,
                     "must be at least 1 and less than the " + slots + " slots of the pool");
         }
-        checkSharedMemory(sharedMemory, environment.memory());
+        checkSharedMemory(sharedMemory, environment);
         positive("transfer.timeout", transferTimeout);
         positive("allocate.timeout", allocateTimeout);
         positive("writer.ttl", writerTtl);
@@ -155,7 +161,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         }
     }
 
-    private static void checkSharedMemory(String value, @Nullable MemorySource memory) {
+    private static void checkSharedMemory(String value, Environment environment) {
         if (value.equals(SHARED_MEMORY_AUTO) || value.equals(SHARED_MEMORY_OFF)) {
             return;
         }
@@ -163,8 +169,9 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
             throw bad("sharedMemory", value, "must be the absolute path of a directory, "
                     + SHARED_MEMORY_AUTO + " or " + SHARED_MEMORY_OFF);
         }
-        if (memory != null) {
-            throw bad("sharedMemory", value, "and a memory source of your own for the pool exclude each other");
+        if (environment.memory() != null || environment.engines() != null) {
+            throw bad("sharedMemory", value,
+                    "and a memory source for the pool, or engines, of your own exclude each other");
         }
     }
 
@@ -242,6 +249,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         private InstantSource wallClock = InstantSource.system();
         private RandomGenerator random = RandomGenerator.getDefault();
         private ThreadFactory threads = Thread.ofPlatform().daemon().factory();
+        private @Nullable Function<EngineContext, List<TransferEngine>> engines;
 
         Builder(String name) {
             this.name = name;
@@ -535,6 +543,18 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         }
 
         /**
+         * Replaces the engines that a node has by default, for engines of one's own.
+         *
+         * @param factory makes them in the order of preference, at least one; called once, at start. Where threads are shared the
+         *     thread parks in the last one's poller, hence the others' commands are to wake that
+         * @return this
+         */
+        public Builder engines(Function<EngineContext, List<TransferEngine>> factory) {
+            engines = factory;
+            return this;
+        }
+
+        /**
          * Checks everything.
          *
          * @return the configuration
@@ -543,7 +563,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         public NodeConfig build() {
             Environment environment = new Environment(registry == null ? new LocalRegistry() : registry, scheduler,
                     memory,
-                    messages, callbackExecutor, nanoClock, wallClock, random, threads);
+                    messages, callbackExecutor, nanoClock, wallClock, random, threads, engines);
             return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, evictionPolicy,
                     sharedMemory, bind,
                     advertise,

@@ -1,6 +1,8 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.manager.EvictionPolicy;
@@ -30,6 +32,7 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -45,13 +48,13 @@ import org.slf4j.LoggerFactory;
  * @param regions registered memory
  * @param pool where the pool's memory lies
  * @param blocks the block manager
- * @param tcp the engine that peers reach this node by
+ * @param engines what moves bytes, in the order of preference
  * @param sources where to read from
  * @param conductor the agent of everything but bytes
  * @param agents the agents' threads
  */
 record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks, BlockEvents events,
-        RegionTable regions, PoolMemory pool, BlockManager blocks, TransferEngine tcp, Sources sources,
+        RegionTable regions, PoolMemory pool, BlockManager blocks, List<TransferEngine> engines, Sources sources,
         Conductor conductor,
         AgentGroup agents) {
     private static final Logger LOG = LoggerFactory.getLogger(NodeParts.class);
@@ -105,6 +108,35 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         EngineContext context = new EngineContext(id, config.cluster(), regions, blocks.guards(), counters,
                 environment.nanoClock(),
                 (from, message) -> onMessage(environment.messages(), callbacks, from, message));
+        List<TransferEngine> engines = engines(config, context, memory, undo);
+        Sources sources = new Sources(blocks, registry, environment.scheduler(), new PeerLoads(id), engines,
+                views(engines));
+        Conductor conductor = new Conductor(life, blocks, doorbell);
+
+        undo.push(() -> registry.leave(id));
+        registry.join(new Peer(id, addresses(engines)));
+        AgentGroup agents = startAgents(config, engines.reversed().stream().map(TransferEngine::poller).toList(),
+                conductor, doorbell);
+        if (config.threading() == ThreadingMode.INVOKER) {
+            waits.runWhileWaiting(agents, callbacks);
+        }
+        return new NodeParts(life, counters, waits, callbacks, events, regions, memory, blocks, engines, sources, conductor,
+                agents);
+    }
+
+    /** The default: here, in this host's memory, then TCP. */
+    private static List<TransferEngine> engines(NodeConfig config, EngineContext context, PoolMemory memory,
+            Deque<Runnable> undo) {
+        Function<EngineContext, List<TransferEngine>> own = config.environment().engines();
+        if (own != null) {
+            List<TransferEngine> engines = List.copyOf(own.apply(context));
+            engines.forEach(engine -> undo.push(engine.poller()::onClose));
+            if (engines.isEmpty()) {
+                throw new MooncakeException(Kind.CONFIG_ERROR,
+                        "node " + context.self() + " was given no engine: give it at least one, or leave the default");
+            }
+            return engines;
+        }
         TcpTransferEngine tcp = new TcpTransferEngine(context,
                 TcpConfig.defaults()
                         .withAddresses(config.bind(), config.advertise())
@@ -114,28 +146,22 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         boolean shared = config.threading() != ThreadingMode.DEDICATED;
         LocalTransferEngine local = new LocalTransferEngine(context, shared ? tcp.poller()::wakeup : null);
         undo.push(local.poller()::onClose);
-        List<TransferEngine> engines = new ArrayList<>(List.of(local, tcp));
-        SharedBlocks views = SharedBlocks.NONE;
-        if (!config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
-            SharedMemoryTransferEngine shm = new SharedMemoryTransferEngine(context, memory.shared(),
-                    shared ? tcp.poller()::wakeup : null);
-            undo.push(shm.poller()::onClose);
-            engines.add(1, shm);
-            views = shm;
+        if (config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
+            return List.of(local, tcp);
         }
-        Sources sources = new Sources(blocks, registry, environment.scheduler(), new PeerLoads(id),
-                List.copyOf(engines), views);
-        Conductor conductor = new Conductor(life, blocks, doorbell);
+        SharedMemoryTransferEngine shm = new SharedMemoryTransferEngine(context, memory.shared(),
+                shared ? tcp.poller()::wakeup : null);
+        undo.push(shm.poller()::onClose);
+        return List.of(local, shm, tcp);
+    }
 
-        undo.push(() -> registry.leave(id));
-        registry.join(new Peer(id, addresses(sources.engines())));
-        AgentGroup agents = startAgents(config, engines.reversed().stream().map(TransferEngine::poller).toList(),
-                conductor, doorbell);
-        if (config.threading() == ThreadingMode.INVOKER) {
-            waits.runWhileWaiting(agents, callbacks);
+    private static SharedBlocks views(List<TransferEngine> engines) {
+        for (TransferEngine engine : engines) {
+            if (engine instanceof SharedBlocks views) {
+                return views;
+            }
         }
-        return new NodeParts(life, counters, waits, callbacks, events, regions, memory, blocks, tcp, sources, conductor,
-                agents);
+        return SharedBlocks.NONE;
     }
 
     /** Other processes pin what they can map. */

@@ -32,7 +32,8 @@ record PoolMemory(@Nullable SharedMemory shared, MemorySource source) {
      */
     static PoolMemory choose(NodeConfig config, NodeId id) {
         MemorySource given = config.environment().memory();
-        if (given != null || config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
+        boolean ownEngines = config.environment().engines() != null;
+        if (given != null || ownEngines || config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
             return new PoolMemory(null, given == null ? MemorySource.anonymous() : given);
         }
         if (!config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_AUTO)) {
