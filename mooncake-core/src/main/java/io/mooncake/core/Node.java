@@ -14,6 +14,7 @@ import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
+import java.util.Map;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -138,6 +139,15 @@ public final class Node implements AutoCloseable {
                 .findFirst()
                 .flatMap(TransferEngine::advertised)
                 .map(address -> Endpoint.parse(address, 0));
+    }
+
+    /**
+     * Where peers reach this node by each of its engines: what {@code LocalRegistry.withAddress} takes in another process.
+     *
+     * @return text by the engine's name
+     */
+    public Map<String, String> addresses() {
+        return NodeParts.addresses(parts.engines());
     }
 
     /**

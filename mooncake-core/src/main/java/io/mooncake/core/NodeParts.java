@@ -174,7 +174,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         return new PoolBinding(pool, region, shared.pins());
     }
 
-    private static Map<String, String> addresses(List<TransferEngine> engines) {
+    static Map<String, String> addresses(List<TransferEngine> engines) {
         Map<String, String> addresses = new HashMap<>();
         engines.forEach(engine -> engine.advertised().ifPresent(address -> addresses.put(engine.name(), address)));
         return addresses;

@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  *   owner    guard := EVICTED; full fence; every acknowledged table's pins of the slot 0, else later again; FREE
  * </pre>
  */
-final class PinTable {
+public final class PinTable {
     private static final long MAGIC = 0x4d4b534850494e53L;
     private static final long VERSION = 1;
     private static final long VERSION_AT = 8;
@@ -52,6 +52,19 @@ final class PinTable {
 
     static long bytes(long slots) {
         return PINS_AT + slots * Long.BYTES;
+    }
+
+    /**
+     * A table over memory of zeros, that both sides use directly.
+     *
+     * @param slots how many
+     * @param memory {@code 64 + 8 * slots} bytes
+     * @return acknowledged
+     */
+    public static PinTable over(MemorySegment memory, long slots) {
+        PinTable table = new PinTable(memory, slots);
+        table.acknowledge();
+        return table;
     }
 
     /** Reader: over a new file of zeros. */
@@ -90,20 +103,33 @@ final class PinTable {
         return (long) WORD.getAcquire(memory, ACKNOWLEDGED_AT) == 1;
     }
 
-    /** Reader: counts up; what it loads after this call is loaded after the count can be seen. */
-    void pin(long slot) {
+    /**
+     * Reader: counts up; what it loads after this call is loaded after the count can be seen.
+     *
+     * @param slot which
+     */
+    public void pin(long slot) {
         long before = (long) WORD.getAndAdd(memory, at(slot), 1L);
         assert before >= 0;
         VarHandle.fullFence();
     }
 
-    /** Reader: what it loaded from the block was loaded before the count goes down. */
-    void unpin(long slot) {
+    /**
+     * Reader: what it loaded from the block was loaded before the count goes down.
+     *
+     * @param slot which
+     */
+    public void unpin(long slot) {
         WORD.getAndAdd(memory, at(slot), -1L);
     }
 
-    /** Owner. */
-    boolean isPinned(long slot) {
+    /**
+     * Owner: after its full fence.
+     *
+     * @param slot which
+     * @return whether the reader has it pinned, or is about to see that it must not
+     */
+    public boolean isPinned(long slot) {
         return slot < slots && (long) WORD.getVolatile(memory, at(slot)) != 0;
     }
 
