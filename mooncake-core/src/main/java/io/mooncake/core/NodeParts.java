@@ -120,7 +120,8 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         if (config.threading() == ThreadingMode.INVOKER) {
             waits.runWhileWaiting(agents, callbacks);
         }
-        return new NodeParts(life, counters, waits, callbacks, events, regions, memory, blocks, engines, sources, conductor,
+        return new NodeParts(life, counters, waits, callbacks, events, regions, memory, blocks, engines, sources,
+                conductor,
                 agents);
     }
 

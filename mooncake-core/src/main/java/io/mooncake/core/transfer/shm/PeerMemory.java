@@ -114,7 +114,7 @@ final class PeerMemory implements AutoCloseable {
                     + " advertises: another incarnation or nonce is in it");
         }
         if (!header.fits(fileBytes)) {
-            throw new NotThatPool("is shorter than its header says, or its header names no slots");
+            throw new NotThatPool("is shorter than its header says, or its header names no slots and guards");
         }
         return header;
     }

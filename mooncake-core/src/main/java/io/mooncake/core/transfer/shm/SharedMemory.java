@@ -27,6 +27,9 @@ import org.slf4j.LoggerFactory;
  * <p>What {@link #reserve} gave lives as long as its arena, also after {@link #close}. Used by the thread that starts or closes the node.
  */
 public final class SharedMemory implements AutoCloseable {
+    /** What a piece's length is rounded up to. */
+    public static final long PAGE = 4096;
+
     private static final Logger LOG = LoggerFactory.getLogger(SharedMemory.class);
 
     private final NodeId owner;
@@ -82,9 +85,6 @@ public final class SharedMemory implements AutoCloseable {
             throw failed;
         }
     }
-
-    /** What a piece's length is rounded up to. */
-    public static final long PAGE = 4096;
 
     private static MooncakeException cannotMap(Path path, IOException e) {
         return new MooncakeException(Kind.CONFIG_ERROR, "sharedMemory: " + path + " cannot be mapped: "

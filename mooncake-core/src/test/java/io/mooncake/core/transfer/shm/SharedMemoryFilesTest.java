@@ -5,17 +5,28 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.ReadListener;
+import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.RegionTable;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
@@ -207,6 +218,78 @@ class SharedMemoryFilesTest {
             assertSays(A, shared.address(), "shorter than its header says");
             Files.write(pool, new byte[100]);
             assertSays(A, shared.address(), "too short");
+        }
+    }
+
+    /** Whatever another process wrote there: it is refused, or everything that it names is inside the file. */
+    @Test
+    void anyBytesInTheHeaderAreRefusedOrInside() throws IOException {
+        long[] extremes = {0, 1, -1, 63, 64, 4095, 4096, 8192, 16384, 1L << 31, 1L << 40, Long.MAX_VALUE,
+                Long.MIN_VALUE, Long.MAX_VALUE - 4096};
+        try (SharedMemory shared = create(); Arena arena = Arena.ofShared()) {
+            layOut(shared, arena);
+            Path pool = shared.directory().resolve("a#1f.pool");
+            byte[] good = Files.readAllBytes(pool);
+            int opened = 0;
+            int refused = 0;
+            for (int at = 0; at < 80; at += 8) {
+                for (long value : extremes) {
+                    ByteBuffer bytes = ByteBuffer.wrap(good.clone()).order(ByteOrder.nativeOrder()).putLong(at, value);
+                    Files.write(pool, bytes.array());
+                    try (PeerMemory peer = PeerMemory.open(A, shared.address())) {
+                        GuardedRead last = read(SLOTS - 1, 1, GUARDS - 64);
+                        assertTrue(peer.objection(read(1L << 41, 1, 0)) != null);
+                        assertTrue(peer.objection(read(0, 1, 1L << 41)) != null);
+                        if (peer.objection(last) == null) {
+                            assertEquals(ReadStatus.STALE, peer.copy(last, 0), "what it names can be read");
+                        }
+                        opened++;
+                    } catch (IOException e) {
+                        refused++;
+                    }
+                }
+            }
+            assertTrue(opened > 10 && refused > 10, opened + " opened, " + refused + " refused");
+        }
+    }
+
+    private static GuardedRead read(long offset, long length, long guardOffset) {
+        ReadListener nobody = new ReadListener() {
+            @Override
+            public void onReadEnded(GuardedRead read, ReadStatus status) {}
+
+            @Override
+            public boolean isGivenUp(GuardedRead read) {
+                return false;
+            }
+        };
+        MemorySegment memory = Arena.ofAuto().allocate(16);
+        Region region = new RegionTable(A, (done, deadlineNs) -> true, () -> 0, 0).register(Memory.of(memory),
+                Access.LOCAL_ONLY);
+        return new GuardedRead(nobody, 0).from(new Peer(A, Map.of()), 7, offset, length)
+                .guardedBy(guardOffset, 1)
+                .into(region, 0);
+    }
+
+    @Test
+    void anyBytesInATableOfPinsAreIgnoredOrCounted() throws IOException {
+        try (SharedMemory shared = create(); Arena arena = Arena.ofShared()) {
+            layOut(shared, arena);
+            Path table = shared.directory().resolve("a#1f@b#2.pins");
+            LentPins pins = shared.lentPins();
+            Files.write(table, new byte[10]);
+            assertEquals(0, pins.scan());
+            ByteBuffer bytes = ByteBuffer.allocate(64 + 16).order(ByteOrder.nativeOrder());
+            bytes.putLong(0, 0x4d4b534850494e53L).putLong(8, 1).putLong(16, 0x1f).putLong(24, 2);
+            for (long slots : new long[]{-1, 3, Long.MAX_VALUE, Long.MIN_VALUE}) {
+                Files.write(table, bytes.putLong(32, slots).array());
+                assertEquals(0, pins.scan(), slots + " slots");
+            }
+            Files.write(table, bytes.putLong(32, 1).putLong(64, 5).putLong(72, 5).array());
+            assertEquals(1, pins.scan());
+            assertTrue(pins.isPinned(0));
+            assertFalse(pins.isPinned(64), "it has one slot only");
+            assertFalse(pins.isPinned(1L << 40));
         }
     }
 
