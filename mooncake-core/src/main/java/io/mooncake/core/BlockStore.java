@@ -74,6 +74,39 @@ public interface BlockStore {
     boolean acquire(BlockRef ref, BlockView reusable);
 
     /**
+     * Pins a block of this node or, where it is not here, of a node of this host, and gives its address: no copy, no queue, no system call,
+     * and no allocation for a block that was seen before.
+     *
+     * <p>Another node's block is seen in that node's memory, read-only, and stays as it is until the view is closed, whatever is evicted
+     * there, and after that node's end too. The first view of a node's blocks is refused while its memory is being opened, which
+     * takes a fraction of a second: read the block then, or ask again.
+     *
+     * @param id the block, any version; of another node's the highest known one
+     * @param reusable from {@link #newView()} of this store, holding nothing
+     * @param reach how far to look
+     * @return false when the block is not within reach, or not yet; then the view holds nothing
+     */
+    boolean acquire(BlockId id, BlockView reusable, Reach reach);
+
+    /**
+     * The same for exactly the version that a reference names, on the node that it names or on this one.
+     *
+     * @param ref the block
+     * @param reusable from {@link #newView()} of this store, holding nothing
+     * @param reach how far to look
+     * @return false when that version is not within reach, or not yet
+     */
+    boolean acquire(BlockRef ref, BlockView reusable, Reach reach);
+
+    /**
+     * Says in words which way a read of a block would go now, and what keeps it from the others; for people.
+     *
+     * @param id the block
+     * @return for example {@code block x on node b#18: tcp (its address is known), because local: ...; shm: ...}
+     */
+    String explain(BlockId id);
+
+    /**
      * Looks up a request's blocks and holds those of the leading run that are on this node.
      *
      * @param ids in the order of the request

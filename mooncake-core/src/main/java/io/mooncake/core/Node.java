@@ -14,6 +14,7 @@ import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
+import java.util.Map;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,9 +54,10 @@ public final class Node implements AutoCloseable {
      */
     public static Node start(NodeConfig config) {
         Node node = new Node(config, NodeParts.start(config));
-        LOG.info("node {} started: {} slots of {}, {} spare, cluster {}, tcp {}, {} {}", node.id(), config.slots(),
+        LOG.info("node {} started: {} slots of {}, {} spare, cluster {}, tcp {}, {}, {} {}", node.id(), config.slots(),
                 ByteSize.format(config.blockSize()), config.spareSlots(), config.cluster(),
-                node.endpoint().map(Endpoint::toString).orElse("none"), config.threading(), config.idle());
+                node.endpoint().map(Endpoint::toString).orElse("none"), node.parts.pool(),
+                config.threading(), config.idle());
         String warning = config.smallBlockWarning();
         if (warning != null) {
             LOG.warn("node {}: {}", node.id(), warning);
@@ -140,6 +142,15 @@ public final class Node implements AutoCloseable {
     }
 
     /**
+     * Where peers reach this node by each of its engines: what {@code LocalRegistry.withAddress} takes in another process.
+     *
+     * @return text by the engine's name
+     */
+    public Map<String, String> addresses() {
+        return NodeParts.addresses(parts.engines());
+    }
+
+    /**
      * Sends a small control message to a node's message handler: in order while the connection lasts, at most once.
      *
      * @param to the receiver, in this incarnation
@@ -154,8 +165,7 @@ public final class Node implements AutoCloseable {
                     + " bytes, more than " + EngineContext.MAX_MESSAGE_BYTES + ": write a block and send its ref");
         }
         Peer peer = parts.sources().registry().peer(to);
-        TransferEngine engine = peer == null ? null : parts.sources().engineTo(peer);
-        return peer != null && engine != null && engine.send(peer, message);
+        return peer != null && parts.sources().send(peer, message);
     }
 
     /**
@@ -195,6 +205,7 @@ public final class Node implements AutoCloseable {
             if (first) {
                 // Only now, so that listeners are not called by this thread, inside the manager's lock.
                 parts.callbacks().close();
+                parts.pool().close();
             }
         }
         if (first) {

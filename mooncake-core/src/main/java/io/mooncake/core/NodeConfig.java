@@ -41,6 +41,9 @@ import org.jspecify.annotations.Nullable;
  * @param spareSlots slots that are kept free for writers by evicting ahead; 0 = one of 16, 1 to 64
  * @param checksums whether blocks written here get a checksum for each MiB, which whoever reads them by a copying engine verifies
  * @param evictionPolicy name of the policy
+ * @param sharedMemory where the pool lies so that this host's other nodes read it without a network: an absolute path of a directory of a
+ *     memory file system, {@value #SHARED_MEMORY_AUTO} = {@code /dev/shm} where at most half of what is free there is needed, else the
+ *     process's own memory, or {@value #SHARED_MEMORY_OFF}
  * @param bind where the TCP engine listens; port 0 = any free one. Loopback only where there is no cluster secret
  * @param advertise what peers are told to dial; null = what was bound
  * @param transferTimeout default of a transfer
@@ -52,7 +55,7 @@ import org.jspecify.annotations.Nullable;
  * @param environment clocks, threads and the other nodes
  */
 public record NodeConfig(String name, String cluster, @Nullable ClusterSecret clusterSecret, long poolSize,
-        long blockSize, int spareSlots, boolean checksums, String evictionPolicy, Endpoint bind,
+        long blockSize, int spareSlots, boolean checksums, String evictionPolicy, String sharedMemory, Endpoint bind,
         @Nullable Endpoint advertise,
         Duration transferTimeout, Duration allocateTimeout,
         Duration writerTtl, Duration closeTimeout, ThreadingMode threading, IdleMode idle, Environment environment) {
@@ -62,19 +65,26 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
      *
      * @param registry the cluster
      * @param scheduler decides where to read from
-     * @param memory where the pool's memory comes from
+     * @param memory where the pool's memory comes from; null = by sharedMemory
      * @param messages takes control messages; called by the callback executor
      * @param callbackExecutor runs callbacks; null = one daemon thread of the node's (INVOKER: inside doWork)
      * @param nanoClock nanoseconds from an arbitrary start
      * @param wallClock gives the incarnation
      * @param random gives the incarnation
      * @param threads makes the agents' threads
-     * @param engines makes the node's engines, in the order of preference; null = local and TCP
+     * @param engines makes the node's engines, in the order of preference; null = local, shared memory
+     *     where it is not off, and TCP
      */
-    public record Environment(Registry registry, Scheduler scheduler, MemorySource memory, MessageHandler messages,
+    public record Environment(Registry registry, Scheduler scheduler, @Nullable MemorySource memory,
+            MessageHandler messages,
             @Nullable Executor callbackExecutor, LongSupplier nanoClock, InstantSource wallClock,
             RandomGenerator random, ThreadFactory threads,
             @Nullable Function<EngineContext, List<TransferEngine>> engines) {}
+
+    /** {@link #sharedMemory}: shared where there is room. */
+    public static final String SHARED_MEMORY_AUTO = "auto";
+    /** {@link #sharedMemory}: the pool is the process's own, and no other's is mapped. */
+    public static final String SHARED_MEMORY_OFF = "off";
 
     private static final long SMALL_BLOCK = 1 << 20;
 
@@ -84,7 +94,8 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
      * @throws MooncakeException CONFIG_ERROR naming setting, value and remedy
      */
     public NodeConfig {
-        for (Object setting : new Object[]{name, cluster, evictionPolicy, bind, threading, idle, environment}) {
+        for (Object setting : new Object[]{name, cluster, evictionPolicy, sharedMemory, bind, threading, idle,
+                environment}) {
             Objects.requireNonNull(setting, "a setting of node " + name + " is null");
         }
         checkNames(name, cluster);
@@ -100,6 +111,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
             throw bad("pool.spareSlots", spareSlots,
                     "must be at least 1 and less than the " + slots + " slots of the pool");
         }
+        checkSharedMemory(sharedMemory, environment);
         positive("transfer.timeout", transferTimeout);
         positive("allocate.timeout", allocateTimeout);
         positive("writer.ttl", writerTtl);
@@ -150,6 +162,20 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         }
     }
 
+    private static void checkSharedMemory(String value, Environment environment) {
+        if (value.equals(SHARED_MEMORY_AUTO) || value.equals(SHARED_MEMORY_OFF)) {
+            return;
+        }
+        if (!value.startsWith("/")) {
+            throw bad("sharedMemory", value, "must be the absolute path of a directory, "
+                    + SHARED_MEMORY_AUTO + " or " + SHARED_MEMORY_OFF);
+        }
+        if (environment.memory() != null || environment.engines() != null) {
+            throw bad("sharedMemory", value,
+                    "and a memory source for the pool, or engines, of your own exclude each other");
+        }
+    }
+
     private static void positive(String key, long value) {
         if (value <= 0) {
             throw bad(key, value, "must be positive");
@@ -189,6 +215,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
             SETTINGS.put("pool.spareSlots", (b, v) -> b.spareSlots(integer("pool.spareSlots", v)));
             SETTINGS.put("pool.checksums", (b, v) -> b.checksums(bool("pool.checksums", v)));
             SETTINGS.put("eviction.policy", Builder::evictionPolicy);
+            SETTINGS.put("sharedMemory", Builder::sharedMemory);
             SETTINGS.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
             SETTINGS.put("tcp.advertise", (b, v) -> b.advertise(Endpoint.parse(v, 0)));
             SETTINGS.put("transfer.timeout", (b, v) -> b.transferTimeout(duration("transfer.timeout", v)));
@@ -207,6 +234,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         private int spareSlots;
         private boolean checksums;
         private String evictionPolicy = "lru";
+        private String sharedMemory = SHARED_MEMORY_AUTO;
         private Endpoint bind = new Endpoint("127.0.0.1", 0);
         private @Nullable Endpoint advertise;
         private Duration transferTimeout = Duration.ofSeconds(30);
@@ -217,7 +245,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         private IdleMode idle = IdleMode.PARK;
         private @Nullable Registry registry;
         private Scheduler scheduler = Scheduler.cheapestHolder();
-        private MemorySource memory = MemorySource.anonymous();
+        private @Nullable MemorySource memory;
         private MessageHandler messages = (from, message) -> {};
         private @Nullable Executor callbackExecutor;
         private LongSupplier nanoClock = System::nanoTime;
@@ -232,7 +260,8 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
 
         /**
          * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code pool.size},
-         * {@code block.size}, {@code pool.spareSlots}, {@code pool.checksums}, {@code eviction.policy}, {@code tcp.bind}, {@code tcp.advertise},
+         * {@code block.size}, {@code pool.spareSlots}, {@code pool.checksums},
+         * {@code eviction.policy}, {@code sharedMemory}, {@code tcp.bind}, {@code tcp.advertise},
          * {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
          * {@code threading}, {@code idle}, {@code cluster}, {@code cluster.secret}, {@code cluster.secretFile}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s},
          * {@code 2m}.
@@ -335,6 +364,18 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
          */
         public Builder evictionPolicy(String name) {
             evictionPolicy = name;
+            return this;
+        }
+
+        /**
+         * Sets where the pool lies so that this host's other nodes read it without a network.
+         *
+         * @param directory an existing directory of a memory file system, or {@value NodeConfig#SHARED_MEMORY_AUTO} or
+         *     {@value NodeConfig#SHARED_MEMORY_OFF}
+         * @return this
+         */
+        public Builder sharedMemory(String directory) {
+            sharedMemory = directory;
             return this;
         }
 
@@ -451,7 +492,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         /**
          * Sets where the pool's memory comes from.
          *
-         * @param source default {@link MemorySource#anonymous()}
+         * @param source default by {@link #sharedMemory}
          * @return this
          */
         public Builder memory(MemorySource source) {
@@ -539,7 +580,8 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
                     memory,
                     messages, callbackExecutor, nanoClock, wallClock, random, threads, engines);
             return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, checksums,
-                    evictionPolicy, bind,
+                    evictionPolicy,
+                    sharedMemory, bind,
                     advertise,
                     transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
         }

@@ -13,13 +13,17 @@ import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.ForeignPins;
 import io.mooncake.core.transfer.MessageHandler;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.RegionTable;
+import io.mooncake.core.transfer.SharedBlocks;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.local.LocalTransferEngine;
+import io.mooncake.core.transfer.shm.SharedMemory;
+import io.mooncake.core.transfer.shm.SharedMemoryTransferEngine;
 import io.mooncake.core.transfer.tcp.TcpConfig;
 import io.mooncake.core.transfer.tcp.TcpEnvironment;
 import io.mooncake.core.transfer.tcp.TcpTransferEngine;
@@ -43,6 +47,7 @@ import org.slf4j.LoggerFactory;
  * @param callbacks runs the user's code
  * @param events numbers what happens to blocks
  * @param regions registered memory
+ * @param pool where the pool's memory lies
  * @param blocks the block manager
  * @param engines what moves bytes, in the order of preference
  * @param sources where to read from
@@ -50,7 +55,8 @@ import org.slf4j.LoggerFactory;
  * @param agents the agents' threads
  */
 record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks, BlockEvents events,
-        RegionTable regions, BlockManager blocks, List<TransferEngine> engines, Sources sources, Conductor conductor,
+        RegionTable regions, PoolMemory pool, BlockManager blocks, List<TransferEngine> engines, Sources sources,
+        Conductor conductor,
         AgentGroup agents) {
     private static final Logger LOG = LoggerFactory.getLogger(NodeParts.class);
 
@@ -89,11 +95,13 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         BlockEvents events = new BlockEvents(callbacks);
         Doorbell doorbell = new Doorbell();
 
+        PoolMemory memory = PoolMemory.choose(config, id);
+        undo.push(memory::close);
         DramPool pool = new DramPool("dram", List.of(new SizeClass(config.blockSize(), config.slots())),
-                environment.memory());
+                memory.source());
         Region region = regions.register(pool.memory(), Access.GUARDED);
         BlockManager blocks = new BlockManager(
-                new ManagerConfig(id, List.of(new PoolBinding(pool, region, config.checksums())), counters,
+                new ManagerConfig(id, List.of(binding(pool, region, memory, config.checksums())), counters,
                         environment.nanoClock(), waits,
                         registry::highestCounter, config.allocateTimeout().toNanos(), config.cachedBlocks(), policy),
                 new Announcer(id, registry, events, doorbell));
@@ -102,9 +110,9 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         EngineContext context = new EngineContext(id, config.cluster(), regions, blocks.guards(), counters,
                 environment.nanoClock(),
                 (from, message) -> onMessage(environment.messages(), callbacks, from, message));
-        List<TransferEngine> engines = engines(config, context, undo);
-        Sources sources = new Sources(blocks, registry, environment.scheduler(), new PeerLoads(id),
-                engines);
+        List<TransferEngine> engines = engines(config, context, memory, undo);
+        Sources sources = new Sources(blocks, registry, environment.scheduler(), new PeerLoads(id), engines,
+                views(engines));
         Conductor conductor = new Conductor(life, blocks, doorbell);
 
         undo.push(() -> registry.leave(id));
@@ -114,12 +122,14 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         if (config.threading() == ThreadingMode.INVOKER) {
             waits.runWhileWaiting(agents, callbacks);
         }
-        return new NodeParts(life, counters, waits, callbacks, events, regions, blocks, engines, sources, conductor,
+        return new NodeParts(life, counters, waits, callbacks, events, regions, memory, blocks, engines, sources,
+                conductor,
                 agents);
     }
 
-    /** The default: here, then TCP. */
-    private static List<TransferEngine> engines(NodeConfig config, EngineContext context, Deque<Runnable> undo) {
+    /** The default: here, in this host's memory, then TCP. */
+    private static List<TransferEngine> engines(NodeConfig config, EngineContext context, PoolMemory memory,
+            Deque<Runnable> undo) {
         Function<EngineContext, List<TransferEngine>> own = config.environment().engines();
         if (own != null) {
             List<TransferEngine> engines = List.copyOf(own.apply(context));
@@ -139,10 +149,35 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         boolean shared = config.threading() != ThreadingMode.DEDICATED;
         LocalTransferEngine local = new LocalTransferEngine(context, shared ? tcp.poller()::wakeup : null);
         undo.push(local.poller()::onClose);
-        return List.of(local, tcp);
+        if (config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
+            return List.of(local, tcp);
+        }
+        SharedMemoryTransferEngine shm = new SharedMemoryTransferEngine(context, memory.shared(),
+                shared ? tcp.poller()::wakeup : null);
+        undo.push(shm.poller()::onClose);
+        return List.of(local, shm, tcp);
     }
 
-    private static Map<String, String> addresses(List<TransferEngine> engines) {
+    private static SharedBlocks views(List<TransferEngine> engines) {
+        for (TransferEngine engine : engines) {
+            if (engine instanceof SharedBlocks views) {
+                return views;
+            }
+        }
+        return SharedBlocks.NONE;
+    }
+
+    /** Other processes pin what they can map. */
+    private static PoolBinding binding(DramPool pool, Region region, PoolMemory memory, boolean checksums) {
+        SharedMemory shared = memory.shared();
+        if (shared == null) {
+            return new PoolBinding(pool, region, ForeignPins.NONE, checksums);
+        }
+        shared.publish(region.id());
+        return new PoolBinding(pool, region, shared.pins(), checksums);
+    }
+
+    static Map<String, String> addresses(List<TransferEngine> engines) {
         Map<String, String> addresses = new HashMap<>();
         engines.forEach(engine -> engine.advertised().ifPresent(address -> addresses.put(engine.name(), address)));
         return addresses;

@@ -72,6 +72,24 @@ final class NodeStore implements BlockStore, Transfer.Host {
     }
 
     @Override
+    public boolean acquire(BlockId id, BlockView reusable, Reach reach) {
+        return node.blocks().acquire(id, reusable)
+                || (reach == Reach.HOST && node.sources().acquireOnHost(id, reusable));
+    }
+
+    @Override
+    public boolean acquire(BlockRef ref, BlockView reusable, Reach reach) {
+        return node.blocks().acquire(ref, reusable)
+                || (reach == Reach.HOST && node.sources().acquireOnHost(ref, reusable));
+    }
+
+    @Override
+    public String explain(BlockId id) {
+        checkOpen();
+        return node.sources().explain(id);
+    }
+
+    @Override
     public PrefixMatch match(List<BlockId> ids, Duration ttl) {
         checkOpen();
         return new HeldMatch(node.sources(), ids, positiveNs("ttl", ttl));

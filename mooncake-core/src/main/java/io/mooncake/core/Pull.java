@@ -105,7 +105,7 @@ final class Pull implements Transfer.Work, ReadListener {
             blocks().touch(source.id());
         }
         Peer owner = node.sources().registry().peer(source.node());
-        TransferEngine engine = owner == null ? null : node.sources().engineTo(owner);
+        TransferEngine engine = owner == null ? null : node.sources().engineTo(owner, source.region(), length);
         if (owner == null || engine == null) {
             return mayRetry(part, Outcome.UNREACHABLE,
                     new MooncakeException(Kind.PEER_UNREACHABLE, "node " + source.node() + (owner == null

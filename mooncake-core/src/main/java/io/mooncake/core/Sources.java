@@ -2,11 +2,15 @@ package io.mooncake.core;
 
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.BlockView;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.SharedBlock;
+import io.mooncake.core.transfer.SharedBlocks;
 import io.mooncake.core.transfer.TransferEngine;
+import java.nio.ByteBuffer;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -18,10 +22,11 @@ import org.jspecify.annotations.Nullable;
  * @param registry who has what elsewhere
  * @param scheduler chooses between holders
  * @param loads what it may go by
- * @param engines in the order of preference
+ * @param engines those that are equally good for a read, in the order of preference
+ * @param shared views of blocks of nodes of this host
  */
 record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, PeerLoads loads,
-        List<TransferEngine> engines) {
+        List<TransferEngine> engines, SharedBlocks shared) {
     /** A holder of any version: this node before all others. */
     @Nullable
     BlockRef find(BlockId id) {
@@ -52,14 +57,56 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         return (wanted == null || wanted.version().equals(ref.version())) && !part.tried.contains(ref);
     }
 
-    /** The first engine that reaches the peer. */
+    /** The engine that moves so many bytes of a region best. */
     @Nullable
-    TransferEngine engineTo(Peer peer) {
-        for (int i = 0; i < engines.size(); i++) {
-            if (engines.get(i).reaches(peer)) {
-                return engines.get(i);
+    TransferEngine engineTo(Peer peer, int region, long bytes) {
+        return PathChoice.choose(engines, peer, region, bytes);
+    }
+
+    /** By the first engine that reaches the peer and takes messages. */
+    boolean send(Peer peer, ByteBuffer message) {
+        for (TransferEngine engine : engines) {
+            if (engine.reaches(peer) && engine.send(peer, message)) {
+                return true;
             }
         }
-        return null;
+        return false;
+    }
+
+    /** Lets a view hold the highest known version of a block in the memory of a node of this host. Allocates nothing for known blocks. */
+    boolean acquireOnHost(BlockId id, BlockView view) {
+        List<BlockRef> holders = registry.locations(id);
+        long highest = id.isContentAddressed() ? 0 : registry.highestCounter(id);
+        for (int i = 0; i < holders.size(); i++) {
+            if (holders.get(i).version().counter() >= highest && acquireOnHost(holders.get(i), view)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** The same for what exactly a reference names. */
+    boolean acquireOnHost(BlockRef ref, BlockView view) {
+        Peer owner = ref.node().equals(loads.self()) ? null : registry.peer(ref.node());
+        SharedBlock pinned = owner == null
+                ? null
+                : shared.pin(owner, ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), ref.length());
+        if (pinned == null) {
+            return false;
+        }
+        blocks.hand(pinned, ref, view);
+        return true;
+    }
+
+    /** Which way a read of a block would go, in words. */
+    String explain(BlockId id) {
+        BlockRef ref = find(id);
+        if (ref == null) {
+            return "block " + id + ": no node is known to have it";
+        }
+        Peer owner = registry.peer(ref.node());
+        return "block " + id + " on node " + ref.node() + ": " + (owner == null
+                ? "no way, because the node is not known, or not in this incarnation"
+                : PathChoice.explain(engines, owner, ref.region(), ref.length()));
     }
 }

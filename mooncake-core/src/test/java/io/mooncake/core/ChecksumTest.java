@@ -34,13 +34,17 @@ class ChecksumTest {
     private Node start(String name) {
         MemorySource anonymous = MemorySource.anonymous();
         return nodes.start(name,
-                b -> b.checksums(true).blockSize(4 * MIB).poolSize(16 * MIB).memory((bytes, align, arena) -> {
-                    MemorySegment segment = anonymous.reserve(bytes, align, arena);
-                    if (bytes >= 16 * MIB) {
-                        pool = segment;
-                    }
-                    return segment;
-                }));
+                b -> b.checksums(true)
+                        .sharedMemory(NodeConfig.SHARED_MEMORY_OFF)
+                        .blockSize(4 * MIB)
+                        .poolSize(16 * MIB)
+                        .memory((bytes, align, arena) -> {
+                            MemorySegment segment = anonymous.reserve(bytes, align, arena);
+                            if (bytes >= 16 * MIB) {
+                                pool = segment;
+                            }
+                            return segment;
+                        }));
     }
 
     private static void flip(MemorySegment memory, long at) {
@@ -72,6 +76,22 @@ class ChecksumTest {
             assertTrue(damaged.await(20, TimeUnit.SECONDS));
             assertFalse(reader.store().acquire(ID, reader.store().newView()));
         }
+    }
+
+    @Test
+    void aNodeThatFindsItsOwnCopyDamagedDropsIt() {
+        Node node = start("node");
+        BlockRef ref = TestNodes.write(node, ID, LENGTH, 7);
+        flip(pool, ref.offset() + LENGTH - 1);
+        Region region = nodes.region(node, LENGTH);
+        Transfer transfer = node.store()
+                .prepare(List.of(Piece.of(ID, 0, Piece.WHOLE, new Destination.At(region, 0))),
+                        TransferOptions.DEFAULT);
+        assertEquals(Transfer.State.FAILED, transfer.submit().join());
+        assertEquals(Outcome.CHECKSUM, transfer.outcome(0));
+        TestNodes.announced(node);
+        assertTrue(node.store().locations(ID).isEmpty());
+        region.close();
     }
 
     @Test

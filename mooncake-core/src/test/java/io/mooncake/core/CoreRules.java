@@ -51,8 +51,12 @@ final class CoreRules {
         allowed.put("pool", List.of("base", "block", "transfer"));
         allowed.put("registry", List.of("base", "block", "transfer"));
         allowed.put("schedule", List.of("base", "block", "registry"));
-        for (String engine : List.of("transfer.local", "transfer.shm", "transfer.tcp", "transfer.file",
-                "transfer.onesided")) {
+        // What the engines share that copy with the processor.
+        allowed.put("transfer.copy", List.of("base", "transfer"));
+        for (String engine : List.of("transfer.local", "transfer.shm")) {
+            allowed.put(engine, List.of("base", "transfer", "transfer.copy"));
+        }
+        for (String engine : List.of("transfer.tcp", "transfer.file", "transfer.onesided")) {
             allowed.put(engine, List.of("base", "transfer"));
         }
         allowed.put("registry.jgroups", List.of("base", "block", "transfer", "registry"));

@@ -38,8 +38,8 @@ class NodeReadTest {
     @EnumSource(value = ThreadingMode.class, names = {"SHARED", "DEDICATED"})
     void shouldReadByIdWhereverTheBlockIs(ThreadingMode mode) {
         try (TestNodes nodes = new TestNodes()) {
-            Node a = nodes.start("a", builder -> builder.threading(mode));
-            Node b = nodes.start("b", builder -> builder.threading(mode));
+            Node a = nodes.start("a", builder -> builder.threading(mode).sharedMemory("off"));
+            Node b = nodes.start("b", builder -> builder.threading(mode).sharedMemory("off"));
             BlockRef ref = TestNodes.write(a, ID, BLOCK, 0x5A);
             for (Node node : List.of(a, b)) {
                 Region region = nodes.region(node, BLOCK);

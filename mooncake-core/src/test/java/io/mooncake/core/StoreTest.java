@@ -437,7 +437,7 @@ class StoreTest {
                 return thread;
             }));
             List<String> expected = List.of("mooncake-a-callbacks", "mooncake-a-conductor", "mooncake-a-local",
-                    "mooncake-a-tcp");
+                    "mooncake-a-shm", "mooncake-a-tcp");
             assertTrue(TestWaits.until(() -> made.stream().map(Thread::getName).sorted().toList().equals(expected)),
                     made::toString);
         }

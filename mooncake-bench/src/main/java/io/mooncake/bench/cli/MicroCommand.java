@@ -58,7 +58,14 @@ final class MicroCommand implements Callable<Integer> {
         //
         READ("ReadBenchmark.read", "prepared local read", NO_LIMIT),
         //
-        COPY("ReadBenchmark.copy", "MemorySegment.copy", NO_LIMIT);
+        COPY("ReadBenchmark.copy", "MemorySegment.copy", NO_LIMIT),
+        //
+        SHARED_VIEW("SharedMemoryBenchmark.view", "view of another node's block by shared memory, taken + released",
+                1000),
+        //
+        SHARED_READ("SharedMemoryBenchmark.read", "prepared read of another node's block by shared memory", NO_LIMIT),
+        //
+        SHARED_COPY("SharedMemoryBenchmark.copy", "MemorySegment.copy from there", NO_LIMIT);
 
         private final String benchmark;
         private final String title;
@@ -131,8 +138,11 @@ final class MicroCommand implements Callable<Integer> {
         }
         Map<String, Object> result = result(rows);
         out.println("spread = (p90 - p10) / median of the iterations");
-        copyRatios(rows).forEach((size, ratio) -> out.printf(Locale.ROOT,
+        copyRatios(rows, Micro.READ, Micro.COPY).forEach((size, ratio) -> out.printf(Locale.ROOT,
                 "a prepared local read of %s takes %.2f times its MemorySegment.copy%n", size, ratio));
+        copyRatios(rows, Micro.SHARED_READ, Micro.SHARED_COPY).forEach((size, ratio) -> out.printf(Locale.ROOT,
+                "a prepared read of %s by shared memory has %.2f of the speed of its MemorySegment.copy (target 0.9)%n",
+                size, 1 / ratio));
         out.flush();
         if (json != null) {
             Json.write(json, result);
@@ -220,17 +230,18 @@ final class MicroCommand implements Callable<Integer> {
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("command", "micro");
         result.put("benchmarks", all);
-        result.put("readToCopyRatio", copyRatios(rows));
+        result.put("readToCopyRatio", copyRatios(rows, Micro.READ, Micro.COPY));
+        result.put("sharedReadToCopyRatio", copyRatios(rows, Micro.SHARED_READ, Micro.SHARED_COPY));
         return result;
     }
 
-    private static Map<String, Double> copyRatios(List<Row> rows) {
+    private static Map<String, Double> copyRatios(List<Row> rows, Micro readOf, Micro copyOf) {
         Map<String, Double> ratios = new LinkedHashMap<>();
         for (Row read : rows) {
             for (Row copy : rows) {
                 String size = read.size();
-                if (size != null && size.equals(copy.size()) && read.micro() == Micro.READ
-                        && copy.micro() == Micro.COPY) {
+                if (size != null && size.equals(copy.size()) && read.micro() == readOf
+                        && copy.micro() == copyOf) {
                     ratios.put(size, read.ns().median() / copy.ns().median());
                 }
             }

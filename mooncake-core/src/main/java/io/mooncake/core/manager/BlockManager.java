@@ -10,6 +10,7 @@ import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.transfer.GuardSource;
+import io.mooncake.core.transfer.SharedBlock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
@@ -126,6 +127,24 @@ public final class BlockManager {
     public boolean acquire(BlockRef ref, BlockView reusable) {
         PinnedView view = empty(reusable);
         return taken(view, table.pin(ref));
+    }
+
+    /**
+     * Lets a view hold a block of a peer's that was pinned there.
+     *
+     * @param pinned by the caller; the view's close ends the pin
+     * @param ref what was pinned
+     * @param reusable a view of this manager's that holds none
+     */
+    public void hand(SharedBlock pinned, BlockRef ref, BlockView reusable) {
+        PinnedView view;
+        try {
+            view = empty(reusable);
+        } catch (RuntimeException e) {
+            pinned.unpin();
+            throw e;
+        }
+        view.take(pinned, ref);
     }
 
     private PinnedView empty(BlockView reusable) {

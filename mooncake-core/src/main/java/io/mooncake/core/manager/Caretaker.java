@@ -5,6 +5,7 @@ import io.mooncake.core.base.Counters;
 import io.mooncake.core.block.BlockState;
 import io.mooncake.core.manager.BlockListener.EvictReason;
 import io.mooncake.core.pool.GuardTable;
+import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.function.IntToLongFunction;
@@ -28,6 +29,8 @@ final class Caretaker {
     private static final int SEATED = 4;
     /** It was a candidate, but pinned: stands aside until the search is over. */
     private static final int PASSED = 8;
+    /** Evicted and left by everybody here, but not by a reader of another process: it is looked at again and again. */
+    private static final int LENT = 16;
 
     private final SlotTable table;
     private final BlockListener listener;
@@ -35,6 +38,7 @@ final class Caretaker {
     private final int cachedBlocks;
     private final IntToLongFunction lastUse;
     private final byte[] flags;
+    private final ArrayDeque<Entry> lent = new ArrayDeque<>();
     private int announced;
     private boolean caughtUp;
 
@@ -102,7 +106,7 @@ final class Caretaker {
     }
 
     int doWork() {
-        return drainMarks() + evict();
+        return drainMarks() + freeLent() + evict();
     }
 
     // ---- marks
@@ -178,16 +182,38 @@ final class Caretaker {
         }
     }
 
-    /** EVICTED to FREE when the last pin is gone; a pin that is left marks the slot when it ends. */
+    /**
+     * EVICTED to FREE when the last pin is gone; a pin that is left marks the slot when it ends. Other processes mark nothing, so theirs
+     * are looked for again and again; a closed manager writes no slot again, so it need not wait for them.
+     */
     private boolean freeIfLeft(Entry entry) {
         int slot = entry.slot;
         if ((flags[slot] & DETACHED) == 0
                 || table.words.get(slot) != ControlWords.word(entry.generation, BlockState.EVICTED, 0)) {
             return false;
         }
+        if (!table.closed && entry.space.isPinnedElsewhere(slot)) {
+            if ((flags[slot] & LENT) == 0) {
+                flags[slot] |= LENT;
+                lent.add(entry);
+            }
+            return false;
+        }
         flags[slot] = 0;
         table.free(entry.space, slot, entry.generation, BlockState.EVICTED);
         return true;
+    }
+
+    private int freeLent() {
+        int freed = 0;
+        for (int left = Math.min(lent.size(), CANDIDATES_PER_CYCLE); left > 0; left--) {
+            Entry entry = lent.remove();
+            if (table.entry(entry.slot) == entry) {
+                flags[entry.slot] &= ~LENT;
+                freed += freeIfLeft(entry) ? 1 : 0;
+            }
+        }
+        return freed;
     }
 
     // ---- policy
@@ -267,7 +293,7 @@ final class Caretaker {
         if (entry == null) {
             throw new IllegalStateException("slot " + slot + " was announced and has no block");
         }
-        if (!table.words.evictedUnpinned(slot, entry.generation)) {
+        if (entry.space.isPinnedElsewhere(slot) || !table.words.evictedUnpinned(slot, entry.generation)) {
             pass(slot);
             return 0;
         }

@@ -1,6 +1,7 @@
 package io.mooncake.core.manager;
 
 import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.transfer.ForeignPins;
 import io.mooncake.core.transfer.Region;
 
 /**
@@ -8,6 +9,17 @@ import io.mooncake.core.transfer.Region;
  *
  * @param pool space for blocks; the manager closes it
  * @param region of the pool's memory; not the manager's to close
+ * @param foreignPins who else pins its blocks
  * @param checksums whether blocks get checksums when they are sealed, which costs a pass over their bytes
  */
-public record PoolBinding(BlockPool pool, Region region, boolean checksums) {}
+public record PoolBinding(BlockPool pool, Region region, ForeignPins foreignPins, boolean checksums) {
+    /**
+     * Of memory that no other process can map, without checksums.
+     *
+     * @param pool space for blocks
+     * @param region of the pool's memory
+     */
+    public PoolBinding(BlockPool pool, Region region) {
+        this(pool, region, ForeignPins.NONE, false);
+    }
+}

@@ -59,7 +59,7 @@ final class SlotTable {
         int first = 0;
         for (int i = 0; i < spaces.length; i++) {
             PoolBinding binding = pools.get(i);
-            spaces[i] = new Space(binding.pool(), binding.region(), first,
+            spaces[i] = new Space(binding.pool(), binding.region(), binding.foreignPins(), first,
                     binding.checksums() ? new UnitChecksums(binding.pool().slots()) : null);
             first = Math.addExact(first, binding.pool().slots());
         }

@@ -5,6 +5,7 @@ import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
+import io.mooncake.core.transfer.ForeignPins;
 import io.mooncake.core.transfer.Region;
 import org.jspecify.annotations.Nullable;
 
@@ -13,12 +14,18 @@ import org.jspecify.annotations.Nullable;
  *
  * @param pool the space
  * @param region of its memory
+ * @param foreignPins who else pins its blocks
  * @param first the manager's number of the pool's slot 0
  * @param checksums of its blocks, or null
  */
-record Space(BlockPool pool, Region region, int first, @Nullable UnitChecksums checksums) {
+record Space(BlockPool pool, Region region, ForeignPins foreignPins, int first, @Nullable UnitChecksums checksums) {
     GuardTable guards() {
         return pool.guards();
+    }
+
+    /** Whether a reader of another process has the slot pinned. */
+    boolean isPinnedElsewhere(int slot) {
+        return foreignPins.isPinned((long) (slot - first) * GuardTable.STRIDE);
     }
 
     int end() {

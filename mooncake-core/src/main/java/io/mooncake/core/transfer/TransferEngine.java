@@ -43,6 +43,18 @@ public interface TransferEngine {
     boolean reaches(Peer peer);
 
     /**
+     * How the engine stands to a region of a peer: what {@code core} chooses a way by. Any thread; allocates nothing where it is asked
+     * again and again.
+     *
+     * @param peer who
+     * @param region the peer's number of the region
+     * @return facts and their reason
+     */
+    default Route route(Peer peer, int region) {
+        return reaches(peer) ? Route.REACHED : Route.NOT_REACHED;
+    }
+
+    /**
      * Accepts a read. Any thread.
      *
      * @param read filled by the caller, the engine's from now on

@@ -18,6 +18,7 @@ import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.ForeignPins;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.RegionTable;
 import java.lang.foreign.Arena;
@@ -56,19 +57,29 @@ final class Fixture implements AutoCloseable {
     final BlockView view;
 
     Fixture(int slots, long blockBytes, int cachedBlocks) {
-        this(List.of(new SizeClass(blockBytes, slots)), cachedBlocks);
+        this(slots, blockBytes, cachedBlocks, ForeignPins.NONE);
+    }
+
+    Fixture(int slots, long blockBytes, int cachedBlocks, ForeignPins foreignPins) {
+        this(List.of(new SizeClass(blockBytes, slots)), cachedBlocks, foreignPins, false);
     }
 
     Fixture(List<SizeClass> classes, int cachedBlocks) {
-        this(classes, cachedBlocks, false);
+        this(classes, cachedBlocks, ForeignPins.NONE, false);
     }
 
     Fixture(List<SizeClass> classes, int cachedBlocks, boolean checksums) {
+        this(classes, cachedBlocks, ForeignPins.NONE, checksums);
+    }
+
+    private Fixture(List<SizeClass> classes, int cachedBlocks, ForeignPins foreignPins, boolean checksums) {
         pool = new DramPool("dram", classes, MemorySource.anonymous());
         Waiter waiter = this::await;
         region = new RegionTable(SELF, waiter, () -> now, TIMEOUT).register(pool.memory(), Access.GUARDED);
         manager = new BlockManager(
-                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region, checksums)), counters, () -> now, waiter,
+                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region, foreignPins, checksums)), counters,
+                        () -> now,
+                        waiter,
                         id -> known.getOrDefault(id, 0L), TIMEOUT, cachedBlocks, EvictionPolicy.named("lru")),
                 new Listener());
         view = manager.newView();

@@ -1,0 +1,103 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.ByteSize;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.pool.GuardTable;
+import io.mooncake.core.pool.MemorySource;
+import io.mooncake.core.transfer.shm.SharedMemory;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Where a node's pool lies: in memory that this host's other nodes can map, or in its own.
+ *
+ * @param shared null when it is the process's own
+ * @param source for the pool
+ */
+record PoolMemory(@Nullable SharedMemory shared, MemorySource source) {
+    /** A memory file system on every Linux; in a container often a very small one. */
+    private static final Path DEFAULT = Path.of("/dev/shm");
+    /** Other programs live there too: by itself a node takes at most one part in so many of what is free. */
+    private static final int SHARE = 2;
+    private static final Logger LOG = LoggerFactory.getLogger(PoolMemory.class);
+
+    /**
+     * Shared where the configuration names a directory, or leaves it to us and there is room; in the second case whatever goes wrong
+     * costs a log line and the pool is the process's own.
+     */
+    static PoolMemory choose(NodeConfig config, NodeId id) {
+        MemorySource given = config.environment().memory();
+        boolean ownEngines = config.environment().engines() != null;
+        if (given != null || ownEngines || config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
+            return new PoolMemory(null, given == null ? MemorySource.anonymous() : given);
+        }
+        if (!config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_AUTO)) {
+            return in(Path.of(config.sharedMemory()), config, id);
+        }
+        String why;
+        try {
+            why = objection(bytes(config));
+            if (why == null) {
+                return in(DEFAULT, config, id);
+            }
+        } catch (MooncakeException e) {
+            why = e.getMessage();
+        }
+        LOG.info("node {}: the pool is no shared memory, nodes of this host read it by tcp: {}", id, why);
+        return new PoolMemory(null, MemorySource.anonymous());
+    }
+
+    /** Takes the files away; what is mapped stays until the pool closes. */
+    void close() {
+        if (shared != null) {
+            shared.close();
+        }
+    }
+
+    @Override
+    public String toString() {
+        return shared == null ? "no shared memory" : shared.toString();
+    }
+
+    private static PoolMemory in(Path directory, NodeConfig config, NodeId id) {
+        SharedMemory shared = SharedMemory.create(directory, id, bytes(config), config.environment().nanoClock());
+        return new PoolMemory(shared, shared::reserve);
+    }
+
+    /** Slots and guards, each from a page on. */
+    private static long bytes(NodeConfig config) {
+        try {
+            long slot = Math.addExact(config.blockSize(), 63) & -64;
+            long slots = Math.multiplyExact(slot, (long) config.slots());
+            return Math.addExact(page(slots), page((long) config.slots() * GuardTable.STRIDE));
+        } catch (ArithmeticException e) {
+            throw new MooncakeException(MooncakeException.Kind.CONFIG_ERROR, "pool.size = '"
+                    + ByteSize.format(config.poolSize()) + "' is too large for any file", e);
+        }
+    }
+
+    private static long page(long bytes) {
+        return Math.addExact(bytes, SharedMemory.PAGE - 1) & -SharedMemory.PAGE;
+    }
+
+    private static @Nullable String objection(long bytes) {
+        try {
+            long free = Files.isDirectory(DEFAULT) ? Files.getFileStore(DEFAULT).getUsableSpace() : -1;
+            return free < 0
+                    ? "there is no " + DEFAULT
+                    : bytes <= free / SHARE
+                            ? null
+                            : DEFAULT + " has " + ByteSize.rounded((double) free) + " free, of which a pool of "
+                                    + ByteSize.rounded((double) bytes)
+                                    + " takes at most half by itself; set sharedMemory = " + DEFAULT
+                                    + " to have it all the same, or give the container more (--shm-size)";
+        } catch (IOException e) {
+            return DEFAULT + " cannot be used: " + e.getMessage();
+        }
+    }
+}

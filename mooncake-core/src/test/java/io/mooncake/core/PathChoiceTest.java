@@ -1,0 +1,66 @@
+package io.mooncake.core;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.core.transfer.Route;
+import io.mooncake.core.transfer.Route.Health;
+import io.mooncake.core.transfer.Route.Locality;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The table of path choice. */
+class PathChoiceTest {
+    private static final long WORTHWHILE = 4096;
+
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            NODE    | true  | READY   | 1       | 1
+            NODE    | true  | READY   | 4096    | 0
+            HOST    | true  | READY   | 4096    | 10
+            NETWORK | true  | READY   | 4096    | 20
+            NETWORK | true  | READY   | 4095    | 21
+            NODE    | true  | FAILING | 4096    | 100
+            HOST    | true  | FAILING | 4096    | 110
+            NETWORK | true  | FAILING | 0       | 121
+            NODE    | false | READY   | 4096    | 2147483647
+            HOST    | false | FAILING | 4096    | 2147483647
+            HOST    | true  | UNKNOWN | 4096    | 2147483647
+            NETWORK | true  | NONE    | 4096    | 2147483647
+            NETWORK | false | NONE    | 0       | 2147483647
+            """)
+    void rank(Locality locality, boolean registered, Health health, long bytes, int rank) {
+        assertEquals(rank, PathChoice.rank(bytes, new Route(locality, registered, health, WORTHWHILE, "")));
+    }
+
+    /** The whole table at once: whatever fails at the moment comes after whatever does not; then the shorter way; then the size. */
+    @Test
+    void theOrderIsHealthThenLocalityThenSize() {
+        List<Route> usable = new ArrayList<>();
+        for (Locality locality : Locality.values()) {
+            for (Health health : Health.values()) {
+                for (boolean registered : new boolean[]{true, false}) {
+                    for (long worthwhile : new long[]{0, WORTHWHILE}) {
+                        Route route = new Route(locality, registered, health, worthwhile, "");
+                        boolean can = registered && health.ordinal() <= Health.FAILING.ordinal();
+                        assertEquals(can, PathChoice.rank(100, route) != PathChoice.NEVER, route.toString());
+                        if (can) {
+                            usable.add(route);
+                        }
+                    }
+                }
+            }
+        }
+        List<Route> byRank = new ArrayList<>(usable);
+        byRank.sort(Comparator.comparingInt(route -> PathChoice.rank(100, route)));
+        usable.sort(Comparator.comparing(Route::health)
+                .thenComparing(Route::locality)
+                .thenComparing(route -> route.worthwhileBytes()));
+        assertEquals(usable, byRank);
+        assertTrue(usable.size() == 12, "3 localities, 2 healths, 2 sizes");
+    }
+}
