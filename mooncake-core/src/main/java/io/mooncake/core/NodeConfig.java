@@ -39,6 +39,7 @@ import org.jspecify.annotations.Nullable;
  * @param poolSize bytes of host memory for blocks
  * @param blockSize bytes of the largest block; poolSize / blockSize slots are cut
  * @param spareSlots slots that are kept free for writers by evicting ahead; 0 = one of 16, 1 to 64
+ * @param checksums whether blocks written here get a checksum for each MiB, which whoever reads them by TCP verifies (readers that map the pool verify none)
  * @param evictionPolicy name of the policy
  * @param sharedMemory where the pool lies so that this host's other nodes read it without a network: an absolute path of a directory of a
  *     memory file system, {@value #SHARED_MEMORY_AUTO} = {@code /dev/shm} where at most half of what is free there is needed, else the
@@ -54,7 +55,7 @@ import org.jspecify.annotations.Nullable;
  * @param environment clocks, threads and the other nodes
  */
 public record NodeConfig(String name, String cluster, @Nullable ClusterSecret clusterSecret, long poolSize,
-        long blockSize, int spareSlots, String evictionPolicy, String sharedMemory, Endpoint bind,
+        long blockSize, int spareSlots, boolean checksums, String evictionPolicy, String sharedMemory, Endpoint bind,
         @Nullable Endpoint advertise,
         Duration transferTimeout, Duration allocateTimeout,
         Duration writerTtl, Duration closeTimeout, ThreadingMode threading, IdleMode idle, Environment environment) {
@@ -212,6 +213,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
             SETTINGS.put("pool.size", (b, v) -> b.poolSize(ByteSize.parse("pool.size", v)));
             SETTINGS.put("block.size", (b, v) -> b.blockSize(ByteSize.parse("block.size", v)));
             SETTINGS.put("pool.spareSlots", (b, v) -> b.spareSlots(integer("pool.spareSlots", v)));
+            SETTINGS.put("pool.checksums", (b, v) -> b.checksums(bool("pool.checksums", v)));
             SETTINGS.put("eviction.policy", Builder::evictionPolicy);
             SETTINGS.put("sharedMemory", Builder::sharedMemory);
             SETTINGS.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
@@ -230,6 +232,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         private long poolSize = 1L << 30;
         private long blockSize = 64L << 20;
         private int spareSlots;
+        private boolean checksums;
         private String evictionPolicy = "lru";
         private String sharedMemory = SHARED_MEMORY_AUTO;
         private Endpoint bind = new Endpoint("127.0.0.1", 0);
@@ -257,7 +260,8 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
 
         /**
          * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code pool.size},
-         * {@code block.size}, {@code pool.spareSlots}, {@code eviction.policy}, {@code sharedMemory}, {@code tcp.bind}, {@code tcp.advertise},
+         * {@code block.size}, {@code pool.spareSlots}, {@code pool.checksums}, {@code eviction.policy}, {@code sharedMemory},
+         * {@code tcp.bind}, {@code tcp.advertise},
          * {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
          * {@code threading}, {@code idle}, {@code cluster}, {@code cluster.secret}, {@code cluster.secretFile}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s},
          * {@code 2m}.
@@ -338,6 +342,17 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
                 throw bad("pool.spareSlots", slots, "must be at least 1");
             }
             spareSlots = slots;
+            return this;
+        }
+
+        /**
+         * Sets whether blocks written here get checksums; off by default. A commit then takes a pass over the bytes longer.
+         *
+         * @param on a CRC32C for each MiB
+         * @return this
+         */
+        public Builder checksums(boolean on) {
+            checksums = on;
             return this;
         }
 
@@ -564,10 +579,18 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
             Environment environment = new Environment(registry == null ? new LocalRegistry() : registry, scheduler,
                     memory,
                     messages, callbackExecutor, nanoClock, wallClock, random, threads, engines);
-            return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, evictionPolicy,
-                    sharedMemory, bind,
+            return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, checksums,
+                    evictionPolicy, sharedMemory, bind,
                     advertise,
                     transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
+        }
+
+        private static boolean bool(String key, String value) {
+            return switch (value.toLowerCase(Locale.ROOT)) {
+                case "true", "on" -> true;
+                case "false", "off" -> false;
+                default -> throw bad(key, value, "is neither on nor off");
+            };
         }
 
         private static int integer(String key, String value) {

@@ -100,7 +100,8 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 memory.source());
         Region region = regions.register(pool.memory(), Access.GUARDED);
         BlockManager blocks = new BlockManager(
-                new ManagerConfig(id, List.of(binding(pool, region, memory)), counters, environment.nanoClock(), waits,
+                new ManagerConfig(id, List.of(binding(config, pool, region, memory)), counters,
+                        environment.nanoClock(), waits,
                         registry::highestCounter, config.allocateTimeout().toNanos(), config.cachedBlocks(), policy),
                 new Announcer(id, registry, events, doorbell));
         undo.push(() -> blocks.close(life.nowNs()));
@@ -166,13 +167,13 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     }
 
     /** Other processes pin what they can map. */
-    private static PoolBinding binding(DramPool pool, Region region, PoolMemory memory) {
+    private static PoolBinding binding(NodeConfig config, DramPool pool, Region region, PoolMemory memory) {
         SharedMemory shared = memory.shared();
         if (shared == null) {
-            return new PoolBinding(pool, region);
+            return new PoolBinding(pool, region, config.checksums());
         }
         shared.publish(region.id());
-        return new PoolBinding(pool, region, shared.pins());
+        return new PoolBinding(pool, region, config.checksums(), shared.pins());
     }
 
     static Map<String, String> addresses(List<TransferEngine> engines) {
