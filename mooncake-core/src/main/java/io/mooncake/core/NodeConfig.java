@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * @param poolSize bytes of host memory for blocks
  * @param blockSize bytes of the largest block; poolSize / blockSize slots are cut
  * @param spareSlots slots that are kept free for writers by evicting ahead; 0 = one of 16, 1 to 64
- * @param checksums whether blocks written here get a checksum for each MiB, which whoever reads them by a copying engine verifies
+ * @param checksums whether blocks written here get a checksum for each MiB, which whoever reads them by TCP verifies (readers that map the pool verify none)
  * @param evictionPolicy name of the policy
  * @param sharedMemory where the pool lies so that this host's other nodes read it without a network: an absolute path of a directory of a
  *     memory file system, {@value #SHARED_MEMORY_AUTO} = {@code /dev/shm} where at most half of what is free there is needed, else the
@@ -260,8 +260,8 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
 
         /**
          * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code pool.size},
-         * {@code block.size}, {@code pool.spareSlots}, {@code pool.checksums},
-         * {@code eviction.policy}, {@code sharedMemory}, {@code tcp.bind}, {@code tcp.advertise},
+         * {@code block.size}, {@code pool.spareSlots}, {@code pool.checksums}, {@code eviction.policy}, {@code sharedMemory},
+         * {@code tcp.bind}, {@code tcp.advertise},
          * {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
          * {@code threading}, {@code idle}, {@code cluster}, {@code cluster.secret}, {@code cluster.secretFile}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s},
          * {@code 2m}.
@@ -580,8 +580,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
                     memory,
                     messages, callbackExecutor, nanoClock, wallClock, random, threads, engines);
             return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, checksums,
-                    evictionPolicy,
-                    sharedMemory, bind,
+                    evictionPolicy, sharedMemory, bind,
                     advertise,
                     transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
         }

@@ -13,7 +13,6 @@ import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
-import io.mooncake.core.transfer.ForeignPins;
 import io.mooncake.core.transfer.MessageHandler;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
@@ -101,7 +100,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 memory.source());
         Region region = regions.register(pool.memory(), Access.GUARDED);
         BlockManager blocks = new BlockManager(
-                new ManagerConfig(id, List.of(binding(pool, region, memory, config.checksums())), counters,
+                new ManagerConfig(id, List.of(binding(config, pool, region, memory)), counters,
                         environment.nanoClock(), waits,
                         registry::highestCounter, config.allocateTimeout().toNanos(), config.cachedBlocks(), policy),
                 new Announcer(id, registry, events, doorbell));
@@ -168,13 +167,13 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     }
 
     /** Other processes pin what they can map. */
-    private static PoolBinding binding(DramPool pool, Region region, PoolMemory memory, boolean checksums) {
+    private static PoolBinding binding(NodeConfig config, DramPool pool, Region region, PoolMemory memory) {
         SharedMemory shared = memory.shared();
         if (shared == null) {
-            return new PoolBinding(pool, region, ForeignPins.NONE, checksums);
+            return new PoolBinding(pool, region, config.checksums());
         }
         shared.publish(region.id());
-        return new PoolBinding(pool, region, shared.pins(), checksums);
+        return new PoolBinding(pool, region, config.checksums(), shared.pins());
     }
 
     static Map<String, String> addresses(List<TransferEngine> engines) {

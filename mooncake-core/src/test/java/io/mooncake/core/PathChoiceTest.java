@@ -59,7 +59,7 @@ class PathChoiceTest {
         byRank.sort(Comparator.comparingInt(route -> PathChoice.rank(100, route)));
         usable.sort(Comparator.comparing(Route::health)
                 .thenComparing(Route::locality)
-                .thenComparing(route -> route.worthwhileBytes()));
+                .thenComparingLong(Route::worthwhileBytes));
         assertEquals(usable, byRank);
         assertTrue(usable.size() == 12, "3 localities, 2 healths, 2 sizes");
     }

@@ -122,22 +122,22 @@ class SharedMemoryTest {
         BlockView local = reader.store().newView();
         assertFalse(reader.store().acquire(ID, local), "who asks for local hits gets no others");
         assertFalse(reader.store().acquire(ID, local, Reach.NODE));
-        try (BlockView view = viewOf(reader, ID)) {
-            assertEquals(ref, view.ref());
-            assertEquals(BLOCK, view.length());
-            assertEquals(Tier.DRAM, view.tier());
-            assertEquals(-1, view.device());
-            assertEquals(view.segment().address(), view.address());
-            assertTrue(view.segment().isReadOnly());
-            assertTrue(TestNodes.isAll(view.segment(), 0, BLOCK, 7));
-            MooncakeException e = assertThrows(MooncakeException.class,
-                    () -> reader.store().acquire(ID, view, Reach.HOST));
-            assertEquals(Kind.ILLEGAL_STATE, e.kind());
-            view.close();
-            assertFalse(view.isOpen());
-            assertThrows(MooncakeException.class, view::segment);
-            assertTrue(reader.store().acquire(ref, view, Reach.HOST), "by its reference, too");
-        }
+        BlockView shown = viewOf(reader, ID);
+        assertEquals(ref, shown.ref());
+        assertEquals(BLOCK, shown.length());
+        assertEquals(Tier.DRAM, shown.tier());
+        assertEquals(-1, shown.device());
+        assertEquals(shown.segment().address(), shown.address());
+        assertTrue(shown.segment().isReadOnly());
+        assertTrue(TestNodes.isAll(shown.segment(), 0, BLOCK, 7));
+        MooncakeException e = assertThrows(MooncakeException.class,
+                () -> reader.store().acquire(ID, shown, Reach.HOST));
+        assertEquals(Kind.ILLEGAL_STATE, e.kind());
+        shown.close();
+        assertFalse(shown.isOpen());
+        assertThrows(MooncakeException.class, shown::segment);
+        assertTrue(reader.store().acquire(ref, shown, Reach.HOST), "by its reference, too");
+        shown.close();
         assertEquals(2, reader.counters().get(Counter.VIEWS));
         TestNodes.write(reader, ID, BLOCK, 8);
         try (BlockView view = reader.store().newView()) {

@@ -9,17 +9,18 @@ import io.mooncake.core.transfer.Region;
  *
  * @param pool space for blocks; the manager closes it
  * @param region of the pool's memory; not the manager's to close
- * @param foreignPins who else pins its blocks
  * @param checksums whether blocks get checksums when they are sealed, which costs a pass over their bytes
+ * @param foreignPins who else pins its blocks
  */
-public record PoolBinding(BlockPool pool, Region region, ForeignPins foreignPins, boolean checksums) {
+public record PoolBinding(BlockPool pool, Region region, boolean checksums, ForeignPins foreignPins) {
     /**
-     * Of memory that no other process can map, without checksums.
+     * Of memory that no other process can map.
      *
      * @param pool space for blocks
      * @param region of the pool's memory
+     * @param checksums whether blocks get checksums when they are sealed
      */
-    public PoolBinding(BlockPool pool, Region region) {
-        this(pool, region, ForeignPins.NONE, false);
+    public PoolBinding(BlockPool pool, Region region, boolean checksums) {
+        this(pool, region, checksums, ForeignPins.NONE);
     }
 }

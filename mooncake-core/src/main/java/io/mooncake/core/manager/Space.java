@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  * @param first the manager's number of the pool's slot 0
  * @param checksums of its blocks, or null
  */
-record Space(BlockPool pool, Region region, ForeignPins foreignPins, int first, @Nullable UnitChecksums checksums) {
+record Space(BlockPool pool, Region region, ForeignPins foreignPins, int first,
+        @Nullable UnitChecksums checksums) {
     GuardTable guards() {
         return pool.guards();
     }

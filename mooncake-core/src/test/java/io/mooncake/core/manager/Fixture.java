@@ -61,25 +61,24 @@ final class Fixture implements AutoCloseable {
     }
 
     Fixture(int slots, long blockBytes, int cachedBlocks, ForeignPins foreignPins) {
-        this(List.of(new SizeClass(blockBytes, slots)), cachedBlocks, foreignPins, false);
+        this(List.of(new SizeClass(blockBytes, slots)), cachedBlocks, false, foreignPins);
     }
 
     Fixture(List<SizeClass> classes, int cachedBlocks) {
-        this(classes, cachedBlocks, ForeignPins.NONE, false);
+        this(classes, cachedBlocks, false);
     }
 
     Fixture(List<SizeClass> classes, int cachedBlocks, boolean checksums) {
-        this(classes, cachedBlocks, ForeignPins.NONE, checksums);
+        this(classes, cachedBlocks, checksums, ForeignPins.NONE);
     }
 
-    private Fixture(List<SizeClass> classes, int cachedBlocks, ForeignPins foreignPins, boolean checksums) {
+    private Fixture(List<SizeClass> classes, int cachedBlocks, boolean checksums, ForeignPins foreignPins) {
         pool = new DramPool("dram", classes, MemorySource.anonymous());
         Waiter waiter = this::await;
         region = new RegionTable(SELF, waiter, () -> now, TIMEOUT).register(pool.memory(), Access.GUARDED);
         manager = new BlockManager(
-                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region, foreignPins, checksums)), counters,
-                        () -> now,
-                        waiter,
+                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region, checksums, foreignPins)), counters,
+                        () -> now, waiter,
                         id -> known.getOrDefault(id, 0L), TIMEOUT, cachedBlocks, EvictionPolicy.named("lru")),
                 new Listener());
         view = manager.newView();

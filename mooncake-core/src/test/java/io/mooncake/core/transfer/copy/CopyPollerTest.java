@@ -10,7 +10,6 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Waiter;
 import io.mooncake.core.transfer.Access;
-import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Priority;
@@ -33,8 +32,8 @@ import org.junit.jupiter.api.Test;
 class CopyPollerTest implements ReadListener, ChunkSource {
     private static final NodeId SELF = new NodeId("a", 1);
     private static final Peer PEER = new Peer(new NodeId("b", 2), Map.of());
-    private static final long CHUNK = EngineContext.MAX_CHUNK_BYTES;
-    private static final long LENGTH = 8 * CHUNK;
+    private static final long CHUNK = CopyPoller.CHUNK_BYTES;
+    private static final long LENGTH = 4 * CHUNK;
 
     private final Arena arena = Arena.ofShared();
     private final MemorySegment source = arena.allocate(LENGTH);
@@ -98,7 +97,7 @@ class CopyPollerTest implements ReadListener, ChunkSource {
         assertTrue(poller.submit(read(2, LENGTH)));
         assertEquals(1, ended.size());
         run();
-        assertEquals(List.of("1 OK 0", "2 OK 8"), ended);
+        assertEquals(List.of("1 OK 0", "2 OK 4"), ended);
         assertEquals(-1, memory.mismatch(source));
     }
 
@@ -117,6 +116,14 @@ class CopyPollerTest implements ReadListener, ChunkSource {
         assertEquals(9, memory.get(ValueLayout.JAVA_BYTE, 0));
         assertEquals(9, memory.get(ValueLayout.JAVA_BYTE, 2 * CHUNK));
         assertEquals(List.of(1, 2), copied, "one chunk of the read that was given up, and no more");
+    }
+
+    @Test
+    void theLastChunkTakesALittleMoreRatherThanLeavingALittle() {
+        poller.submit(read(1, 2 * CHUNK + CHUNK / 2 - 1));
+        poller.submit(read(2, 2 * CHUNK + CHUNK / 2));
+        run();
+        assertEquals(List.of(1, 2, 1, 2, 2), copied);
     }
 
     @Test
@@ -169,7 +176,7 @@ class CopyPollerTest implements ReadListener, ChunkSource {
         poller.doWork();
         poller.submit(read(3, LENGTH));
         poller.onClose();
-        assertEquals(List.of("1 CANCELED 4", "2 CANCELED 0", "3 CANCELED 0"), ended);
+        assertEquals(List.of("1 CANCELED 1", "2 CANCELED 0", "3 CANCELED 0"), ended);
         assertFalse(poller.submit(read(4, 8)));
     }
 }

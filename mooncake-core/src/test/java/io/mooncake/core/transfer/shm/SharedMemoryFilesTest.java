@@ -173,7 +173,8 @@ class SharedMemoryFilesTest {
     @Test
     @SuppressWarnings("try") // What an early close does is what is tested.
     void aPeerFindsWhatTheAddressSays() throws IOException {
-        try (SharedMemory shared = create(); Arena arena = Arena.ofShared()) {
+        try (Arena arena = Arena.ofShared()) {
+            SharedMemory shared = create();
             layOut(shared, arena).set(ValueLayout.JAVA_BYTE, 5, (byte) 42);
             try (PeerMemory peer = PeerMemory.open(A, shared.address())) {
                 assertEquals(7, peer.region());
