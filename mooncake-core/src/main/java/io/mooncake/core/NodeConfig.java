@@ -1,6 +1,7 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.ByteSize;
+import io.mooncake.core.base.ClusterSecret;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -9,10 +10,14 @@ import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.registry.LocalRegistry;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
+import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.MessageHandler;
+import io.mooncake.core.transfer.TransferEngine;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -20,6 +25,7 @@ import java.util.TreeMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -29,11 +35,13 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name the node's name, alone of that name in the cluster
  * @param cluster the cluster's name; nodes of another are refused
+ * @param clusterSecret what every node of the cluster must prove to know; null = none, then only loopback is listened on
  * @param poolSize bytes of host memory for blocks
  * @param blockSize bytes of the largest block; poolSize / blockSize slots are cut
  * @param spareSlots slots that are kept free for writers by evicting ahead; 0 = one of 16, 1 to 64
+ * @param checksums whether blocks written here get a checksum for each MiB, which whoever reads them by a copying engine verifies
  * @param evictionPolicy name of the policy
- * @param bind where the TCP engine listens; port 0 = any free one. Loopback only: this version has no authentication of peers
+ * @param bind where the TCP engine listens; port 0 = any free one. Loopback only where there is no cluster secret
  * @param advertise what peers are told to dial; null = what was bound
  * @param transferTimeout default of a transfer
  * @param allocateTimeout how long an allocation waits for a free slot
@@ -43,9 +51,10 @@ import org.jspecify.annotations.Nullable;
  * @param idle what they do when there is nothing to do
  * @param environment clocks, threads and the other nodes
  */
-public record NodeConfig(String name, String cluster, long poolSize, long blockSize, int spareSlots,
-        String evictionPolicy,
-        Endpoint bind, @Nullable Endpoint advertise, Duration transferTimeout, Duration allocateTimeout,
+public record NodeConfig(String name, String cluster, @Nullable ClusterSecret clusterSecret, long poolSize,
+        long blockSize, int spareSlots, boolean checksums, String evictionPolicy, Endpoint bind,
+        @Nullable Endpoint advertise,
+        Duration transferTimeout, Duration allocateTimeout,
         Duration writerTtl, Duration closeTimeout, ThreadingMode threading, IdleMode idle, Environment environment) {
 
     /**
@@ -60,11 +69,12 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
      * @param wallClock gives the incarnation
      * @param random gives the incarnation
      * @param threads makes the agents' threads
+     * @param engines makes the node's engines, in the order of preference; null = local and TCP
      */
     public record Environment(Registry registry, Scheduler scheduler, MemorySource memory, MessageHandler messages,
             @Nullable Executor callbackExecutor, LongSupplier nanoClock, InstantSource wallClock,
-            RandomGenerator random,
-            ThreadFactory threads) {}
+            RandomGenerator random, ThreadFactory threads,
+            @Nullable Function<EngineContext, List<TransferEngine>> engines) {}
 
     private static final long SMALL_BLOCK = 1 << 20;
 
@@ -172,9 +182,12 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
 
         static {
             SETTINGS.put("cluster", Builder::cluster);
+            SETTINGS.put("cluster.secret", (b, v) -> b.clusterSecret(ClusterSecret.of(v)));
+            SETTINGS.put("cluster.secretFile", (b, v) -> b.clusterSecret(ClusterSecret.fromFile(Path.of(v))));
             SETTINGS.put("pool.size", (b, v) -> b.poolSize(ByteSize.parse("pool.size", v)));
             SETTINGS.put("block.size", (b, v) -> b.blockSize(ByteSize.parse("block.size", v)));
             SETTINGS.put("pool.spareSlots", (b, v) -> b.spareSlots(integer("pool.spareSlots", v)));
+            SETTINGS.put("pool.checksums", (b, v) -> b.checksums(bool("pool.checksums", v)));
             SETTINGS.put("eviction.policy", Builder::evictionPolicy);
             SETTINGS.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
             SETTINGS.put("tcp.advertise", (b, v) -> b.advertise(Endpoint.parse(v, 0)));
@@ -188,9 +201,11 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
 
         private final String name;
         private String cluster = "mooncake";
+        private @Nullable ClusterSecret clusterSecret;
         private long poolSize = 1L << 30;
         private long blockSize = 64L << 20;
         private int spareSlots;
+        private boolean checksums;
         private String evictionPolicy = "lru";
         private Endpoint bind = new Endpoint("127.0.0.1", 0);
         private @Nullable Endpoint advertise;
@@ -209,6 +224,7 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
         private InstantSource wallClock = InstantSource.system();
         private RandomGenerator random = RandomGenerator.getDefault();
         private ThreadFactory threads = Thread.ofPlatform().daemon().factory();
+        private @Nullable Function<EngineContext, List<TransferEngine>> engines;
 
         Builder(String name) {
             this.name = name;
@@ -216,9 +232,9 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
 
         /**
          * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code pool.size},
-         * {@code block.size}, {@code pool.spareSlots}, {@code eviction.policy}, {@code tcp.bind}, {@code tcp.advertise},
+         * {@code block.size}, {@code pool.spareSlots}, {@code pool.checksums}, {@code eviction.policy}, {@code tcp.bind}, {@code tcp.advertise},
          * {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
-         * {@code threading}, {@code idle}, {@code cluster}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s},
+         * {@code threading}, {@code idle}, {@code cluster}, {@code cluster.secret}, {@code cluster.secretFile}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s},
          * {@code 2m}.
          *
          * @param key the setting
@@ -229,7 +245,10 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
         public Builder set(String key, String value) {
             BiConsumer<Builder, String> setting = SETTINGS.get(key);
             if (setting == null) {
-                throw bad(key, value, "is no setting; there are " + String.join(", ", SETTINGS.keySet()));
+                // Whoever misspells a secret's key must not find the secret in a log.
+                boolean secret = key.toLowerCase(Locale.ROOT).contains("secret");
+                throw bad(key, secret ? "(not shown)" : value,
+                        "is no setting; there are " + String.join(", ", SETTINGS.keySet()));
             }
             try {
                 setting.accept(this, value.strip());
@@ -247,6 +266,17 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
          */
         public Builder cluster(String cluster) {
             this.cluster = cluster;
+            return this;
+        }
+
+        /**
+         * Sets what the nodes of the cluster prove to each other to know; with it any address may be bound.
+         *
+         * @param secret the same on every node
+         * @return this
+         */
+        public Builder clusterSecret(ClusterSecret secret) {
+            clusterSecret = secret;
             return this;
         }
 
@@ -287,6 +317,17 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
         }
 
         /**
+         * Sets whether blocks written here get checksums; off by default. A commit then takes a pass over the bytes longer.
+         *
+         * @param on a CRC32C for each MiB
+         * @return this
+         */
+        public Builder checksums(boolean on) {
+            checksums = on;
+            return this;
+        }
+
+        /**
          * Sets the eviction policy.
          *
          * @param name {@code lru}
@@ -300,7 +341,7 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
         /**
          * Sets where the TCP engine listens.
          *
-         * @param endpoint a loopback address; port 0 = any free one
+         * @param endpoint a loopback address, any with a cluster secret; port 0 = any free one
          * @return this
          */
         public Builder bind(Endpoint endpoint) {
@@ -476,6 +517,18 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
         }
 
         /**
+         * Replaces the engines that a node has by default, for engines of one's own.
+         *
+         * @param factory makes them in the order of preference, at least one; called once, at start. Where threads are shared the
+         *     thread parks in the last one's poller, hence the others' commands are to wake that
+         * @return this
+         */
+        public Builder engines(Function<EngineContext, List<TransferEngine>> factory) {
+            engines = factory;
+            return this;
+        }
+
+        /**
          * Checks everything.
          *
          * @return the configuration
@@ -484,9 +537,19 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
         public NodeConfig build() {
             Environment environment = new Environment(registry == null ? new LocalRegistry() : registry, scheduler,
                     memory,
-                    messages, callbackExecutor, nanoClock, wallClock, random, threads);
-            return new NodeConfig(name, cluster, poolSize, blockSize, spareSlots, evictionPolicy, bind, advertise,
+                    messages, callbackExecutor, nanoClock, wallClock, random, threads, engines);
+            return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, checksums,
+                    evictionPolicy, bind,
+                    advertise,
                     transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
+        }
+
+        private static boolean bool(String key, String value) {
+            return switch (value.toLowerCase(Locale.ROOT)) {
+                case "true", "on" -> true;
+                case "false", "off" -> false;
+                default -> throw bad(key, value, "is neither on nor off");
+            };
         }
 
         private static int integer(String key, String value) {

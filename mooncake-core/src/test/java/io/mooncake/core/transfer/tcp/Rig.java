@@ -24,6 +24,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +37,7 @@ final class Rig implements AutoCloseable {
 
     final Arena arena = Arena.ofShared();
     final List<Side> sides = new ArrayList<>();
+    final Random random = new Random(20_260_101);
     long nowNs = 1;
 
     Side side(String name) {
@@ -115,7 +117,7 @@ final class Rig implements AutoCloseable {
             regions = new RegionTable(id, waiter, () -> nowNs, SECOND_NS);
             engine = new TcpTransferEngine(new EngineContext(id, cluster, regions, guards, counters, () -> nowNs,
                     (from, bytes) -> messages.add(from.name() + ":" + new String(bytes, StandardCharsets.UTF_8))),
-                    config);
+                    config, new TcpEnvironment(random));
         }
 
         Endpoint endpoint() {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.core.base.ClusterSecret;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -94,6 +95,22 @@ final class TcpAddressTest {
             return;
         }
         assertSays(refused(own.getHostAddress(), 0, null), "is not a loopback address");
+    }
+
+    @Test
+    void c85_withASecretAnyAddressMayBeBoundAndAWildcardNeedsAnAdvertisedOne() {
+        TcpConfig secured = TcpConfig.defaults().withSecret(ClusterSecret.of("0123456789abcdef"));
+        Endpoint everywhere = new Endpoint("0.0.0.0", 0);
+        assertSays(assertThrows(MooncakeException.class,
+                () -> rig.side(new NodeId("n", 1), "c", secured.withAddresses(everywhere, null))), "tcp.advertise");
+        Rig.Side server = rig.side(new NodeId("n", 1), "c",
+                secured.withAddresses(everywhere, new Endpoint("127.0.0.1", 0)));
+        Rig.Side client = rig.side(new NodeId("m", 2), "c", secured);
+        Region source = server.register(rig.pattern(64), Access.READABLE);
+        Rig.Result read = client.read(server.peer(), source.id(), 0, 64,
+                client.register(rig.filled(64, Rig.FILL), Access.LOCAL_ONLY));
+        rig.until(read::ended);
+        assertEquals(ReadStatus.OK, read.status);
     }
 
     @ParameterizedTest

@@ -93,8 +93,8 @@ final class TcpFailureTest {
             Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
             try (Raw raw = listener.accept()) {
                 raw.next();
-                raw.send(Raw.frame(Frames.WELCOME, 0, 5, new byte[0]).put(Frames.VERSION_AT, (byte) 2));
-                assertUnreachable(result, Kind.PROTOCOL_ERROR, "speaks version 2");
+                raw.send(Raw.frame(Frames.WELCOME, 0, 5, new byte[0]).put(Frames.VERSION_AT, (byte) 1));
+                assertUnreachable(result, Kind.PROTOCOL_ERROR, "speaks version 1");
             }
         }
     }
@@ -152,7 +152,7 @@ final class TcpFailureTest {
             Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
             try (Raw raw = listener.accept()) {
                 raw.next();
-                rig.nowNs += client.config.handshakeTimeoutNs();
+                rig.nowNs += client.config.times().handshakeNs();
                 assertUnreachable(result, Kind.PEER_UNREACHABLE, "no handshake within 5000 ms");
             }
         }
@@ -163,7 +163,7 @@ final class TcpFailureTest {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
             Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
             try (Raw raw = listener.serving(8, new Raw.Frame[1])) {
-                rig.nowNs += client.config.stallTimeoutNs();
+                rig.nowNs += client.config.times().stallNs();
                 assertUnreachable(result, Kind.PEER_UNREACHABLE, "answered nothing for 10000 ms");
                 assertEquals(0, raw.awaitEnd());
             }

@@ -48,7 +48,7 @@ final class TcpSilentConnectionsTest {
         rig.settle();
         long with = usedBytes();
         long before = server.count(Counter.HANDSHAKES_REFUSED);
-        rig.nowNs += server.config.handshakeTimeoutNs();
+        rig.nowNs += server.config.times().handshakeNs();
         rig.until(() -> server.count(Counter.HANDSHAKES_REFUSED) == before + CONNECTIONS);
         rig.settle();
         long without = usedBytes();
