@@ -11,6 +11,7 @@ import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
+import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.TransferEngine;
@@ -24,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Copies from this node's readable regions, chunk by chunk under a pin. Small reads are copied by the submitting thread, which saves
- * the hop; large ones by the poller, a chunk of each in turn.
+ * the hop; large ones by the poller, a chunk of each in turn, LOADs before BACKGROUNDs.
  *
  * <pre>
  *   submit ──▶ small: copied here
@@ -41,7 +42,8 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
     private final EngineContext context;
     private final Runnable wakeup;
     private final MpscVarHandleArrayQueue<GuardedRead> queue = new MpscVarHandleArrayQueue<>(QUEUE_CAPACITY);
-    private final ArrayDeque<GuardedRead> active = new ArrayDeque<>();
+    private final ArrayDeque<GuardedRead> loads = new ArrayDeque<>();
+    private final ArrayDeque<GuardedRead> background = new ArrayDeque<>();
     private volatile boolean closed;
     private volatile @Nullable Thread parked;
 
@@ -123,25 +125,46 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
     @Override
     public int doWork() {
         int work = 0;
-        for (GuardedRead read; active.size() < QUEUE_CAPACITY && (read = queue.relaxedPoll()) != null; work++) {
-            active.add(read);
+        for (GuardedRead read; active() < QUEUE_CAPACITY && (read = queue.relaxedPoll()) != null; work++) {
+            (read.priority() == Priority.LOAD ? loads : background).add(read);
         }
-        for (int chunks = 0; chunks < CHUNKS_PER_CYCLE && !active.isEmpty(); chunks++, work++) {
+        for (int chunks = 0; chunks < CHUNKS_PER_CYCLE && active() > 0; chunks++, work++) {
+            ArrayDeque<GuardedRead> active = loads.isEmpty() ? background : loads;
             GuardedRead read = active.remove();
             if (!copyChunk(read)) {
                 active.add(read);
             }
         }
+        if (!loads.isEmpty()) {
+            endLate();
+        }
         return work;
+    }
+
+    private int active() {
+        return loads.size() + background.size();
+    }
+
+    /** What no LOAD lets through ends by its deadline all the same; the next one in turn each cycle. */
+    private void endLate() {
+        GuardedRead read = background.poll();
+        if (read != null && !expired(read)) {
+            background.add(read);
+        }
+    }
+
+    /** Ends a read that was given up or is late. */
+    private boolean expired(GuardedRead read) {
+        if (read.isGivenUp()) {
+            return ended(read, ReadStatus.CANCELED, null);
+        }
+        return context.nanoClock().getAsLong() - read.deadlineNs() >= 0 && ended(read, ReadStatus.TIMED_OUT, null);
     }
 
     /** Copies the next chunk; true when the read has ended. */
     private boolean copyChunk(GuardedRead read) {
-        if (read.isGivenUp()) {
-            return ended(read, ReadStatus.CANCELED, null);
-        }
-        if (context.nanoClock().getAsLong() - read.deadlineNs() >= 0) {
-            return ended(read, ReadStatus.TIMED_OUT, null);
+        if (expired(read)) {
+            return true;
         }
         Region source = context.regions().readable(read.region());
         MooncakeException refusal = refusal(read, source);
@@ -238,7 +261,7 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
     @Override
     public void park(long maxNs) {
         parked = Thread.currentThread();
-        if (queue.isEmpty() && active.isEmpty()) {
+        if (queue.isEmpty() && active() == 0) {
             LockSupport.parkNanos(this, maxNs);
         }
         parked = null;
@@ -259,7 +282,7 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
     @Override
     public void onClose() {
         closed = true;
-        for (GuardedRead read; (read = active.poll()) != null;) {
+        for (GuardedRead read; (read = loads.isEmpty() ? background.poll() : loads.poll()) != null;) {
             read.end(ReadStatus.CANCELED, null);
         }
         cancelQueued();
