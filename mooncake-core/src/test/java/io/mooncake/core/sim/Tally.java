@@ -1,6 +1,7 @@
 package io.mooncake.core.sim;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -32,6 +33,11 @@ public final class Tally {
     /** How often it was met. */
     public long of(String what) {
         return counts.getOrDefault(what, 0L);
+    }
+
+    /** All that was met, by name. */
+    public Map<String, Long> counts() {
+        return Collections.unmodifiableMap(counts);
     }
 
     /** What was required and met less often than that. */
