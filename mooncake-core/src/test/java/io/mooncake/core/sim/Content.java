@@ -42,8 +42,12 @@ final class Content {
         return committed.getOrDefault(id, Map.of()).values();
     }
 
-    static void fill(MemorySegment segment, long number, long from, long to) {
-        for (long at = from; at < to; at++) {
+    static void fill(MemorySegment segment, long number, long length) {
+        long at = 0;
+        for (; at + 8 <= length; at += 8) {
+            segment.set(LONG, at, word(number, at >>> 3));
+        }
+        for (; at < length; at++) {
             segment.set(ValueLayout.JAVA_BYTE, at, byteAt(number, at));
         }
     }

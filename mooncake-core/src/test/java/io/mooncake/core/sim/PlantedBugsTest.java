@@ -134,7 +134,8 @@ class PlantedBugsTest {
                         .pop2()
                         .pop2()
                         .getstatic(state, "WRITTEN", state)
-                        .invokestatic(guards, "guard", MethodTypeDesc.of(ConstantDescs.CD_long, ConstantDescs.CD_long, state));
+                        .invokestatic(guards, "guard",
+                                MethodTypeDesc.of(ConstantDescs.CD_long, ConstantDescs.CD_long, state));
             } else {
                 code.with(element)
                         .aload(0)

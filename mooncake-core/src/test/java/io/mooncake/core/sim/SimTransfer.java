@@ -60,11 +60,12 @@ final class SimTransfer {
         terminalSeen = false;
         doneSeen = false;
         releasedSeen = false;
-        deadlineNs = node.now() + timeoutNs;
         node.world.trace(() -> this + ": submission " + submissions + " of " + parts.size() + " pieces, "
                 + timeoutNs + " ns: " + parts.stream().map(part -> node.world.describe(part.piece)).toList());
         node.world.tally.hit(submissions == 1 ? "transfer CREATED -> QUEUED" : "use resubmit");
         transfer.submit();
+        // Not before: it has read the clock in between.
+        deadlineNs = node.now() + timeoutNs;
         if (transfer.state().ordinal() >= Transfer.State.POSTED.ordinal()) {
             node.world.tally.hit("transfer QUEUED -> POSTED");
         }

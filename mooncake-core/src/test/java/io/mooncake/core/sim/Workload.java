@@ -60,7 +60,7 @@ final class Workload {
         try {
             BlockWriter writer = node.node.store().allocate(someBlock(), length);
             long number = world.content.nextWrite();
-            Content.fill(writer.segment(), number, 0, length);
+            Content.fill(writer.segment(), number, length);
             SimNode.OpenWrite write = new SimNode.OpenWrite(writer, number);
             if (random.nextInt(3) == 0) {
                 world.tally.hit("use slow writer");
