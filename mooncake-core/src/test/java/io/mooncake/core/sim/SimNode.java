@@ -35,9 +35,6 @@ final class SimNode {
     static final int SLOTS = 12;
     static final long SLOT_BYTES = 8 << 10;
     static final int CALLER_SLOTS = 24;
-    /** How long after its deadline a transfer may take to be terminal: lanes are torn down, and the node may not have been run. */
-    static final long TERMINAL_BOUND_NS = 1_000_000;
-
     /** A clock that stands still would make waiting endless. */
     private static final long TICK_NS = 10;
 

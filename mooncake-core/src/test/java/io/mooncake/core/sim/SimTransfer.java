@@ -98,7 +98,7 @@ final class SimTransfer {
 
     /** A duty cycle that began at that time has ended. */
     void checkDeadline(long dutyBeganNs) {
-        if (!terminalSeen && dutyBeganNs - deadlineNs > SimNode.TERMINAL_BOUND_NS) {
+        if (!terminalSeen && dutyBeganNs - deadlineNs > 0) {
             throw new Violation(4, this + " is " + transfer.state() + " " + (dutyBeganNs - deadlineNs)
                     + " ns after its deadline");
         }
