@@ -22,6 +22,9 @@ class ArchitectureTest {
             "io.mooncake.core.schedule",
             "io.mooncake.rdma", "io.mooncake.cuda");
 
+    /** Of the core's test code. */
+    private static final String SIMULATOR = "io.mooncake.core.sim";
+
     @TestFactory
     Stream<DynamicTest> benchKeepsItsRules() {
         ArchRule noRawBindings = noClasses().should()
@@ -33,7 +36,7 @@ class ArchitectureTest {
                 .that(DescribedPredicate.describe("written by hand",
                         type -> !type.getName().matches(".*(\\.jmh_generated\\.|_jcstress).*")));
         Stream<ArchRule> edges = Stream.of(HouseRules.edges(ROOT, "io.mooncake.bench.cli..",
-                Stream.concat(PUBLIC.stream(), Stream.of("io.mooncake.bench..")).toList()), noRawBindings);
+                Stream.concat(PUBLIC.stream(), Stream.of("io.mooncake.bench..", SIMULATOR)).toList()), noRawBindings);
         return HouseRules.tests(ours, Stream.concat(edges, HouseRules.bans()));
     }
 }

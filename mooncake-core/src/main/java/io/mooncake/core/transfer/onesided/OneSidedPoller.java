@@ -394,22 +394,24 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     }
 
     private void look(ReadProgress read) {
+        GuardedRead asked = read.read();
+        boolean late = nowNs - asked.deadlineNs() >= 0;
+        if (late && read.outstanding() > 0 && !asked.isGivenUp()) {
+            // Also one whose end is decided, but not told yet: its listener has a deadline.
+            asked.expire();
+        } else if (!late) {
+            nextTickNs = earlier(nextTickNs, asked.deadlineNs());
+        }
         if (read.ending != null) {
             if (nowNs - read.drainByNs >= 0) {
                 read.paths().breakLanesOf(read);
             } else {
                 nextTickNs = earlier(nextTickNs, read.drainByNs);
             }
-        } else if (nowNs - read.read().deadlineNs() >= 0) {
-            GuardedRead late = read.read();
-            if (read.outstanding() > 0) {
-                late.expire();
-            }
+        } else if (late) {
             finish(read, ReadStatus.TIMED_OUT, null);
-        } else if (read.read().isGivenUp()) {
+        } else if (asked.isGivenUp()) {
             finish(read, ReadStatus.CANCELED, null);
-        } else {
-            nextTickNs = earlier(nextTickNs, read.read().deadlineNs());
         }
     }
 

@@ -20,6 +20,7 @@ public final class SimFabric implements Fabric {
     private final FabricLimits limits;
     private final List<SimLane> lanes = new ArrayList<>();
     private final ArrayDeque<SimRequest> completed = new ArrayDeque<>();
+    private final ArrayDeque<SimRequest> echoes = new ArrayDeque<>();
     private final ArrayDeque<Runnable> notices = new ArrayDeque<>();
     private int posted;
     private int highest;
@@ -148,6 +149,14 @@ public final class SimFabric implements Fabric {
             posted--;
             request.over = true;
             completions.onCompletion(request.cookie, request.end);
+            if (network.isEchoed()) {
+                echoes.add(request);
+            }
+        }
+        if (!echoes.isEmpty() && network.below(2) == 0) {
+            SimRequest echo = echoes.remove();
+            network.trace(() -> echo + " is reported once more");
+            completions.onCompletion(echo.cookie, echo.end);
         }
         if (!noticesFirst) {
             tellAll();

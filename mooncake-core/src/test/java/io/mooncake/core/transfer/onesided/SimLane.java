@@ -133,6 +133,7 @@ public final class SimLane implements Lane {
         }
         SimRequest read = new SimRequest(request, network.timing().bursts(), network.below(1 << 20));
         fabric.onPosted();
+        network.onPosted(read);
         outstanding.add(read);
         network.trace(() -> this + ": " + read + " posted");
         if (state == State.BROKEN) {
@@ -185,6 +186,7 @@ public final class SimLane implements Lane {
         if (read.over || state == State.DESTROYED) {
             return;
         }
+        network.onLanding(read);
         read.copyBurst(burst, bursts, read.destination, false);
         if (--read.burstsLeft == 0) {
             read.landed = true;

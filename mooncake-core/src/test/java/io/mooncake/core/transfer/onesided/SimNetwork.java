@@ -2,6 +2,7 @@ package io.mooncake.core.transfer.onesided;
 
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -18,12 +19,23 @@ import org.jspecify.annotations.Nullable;
  * everything random comes from the seed.
  */
 public final class SimNetwork {
+    /** Whose the memory is that requests write: asked when one is posted, and again whenever bytes of it land. */
+    public interface Landings {
+        /** A number that changes when the place is handed to somebody else. */
+        long owner(MemorySegment memory, long offset);
+
+        /** Bytes land; the owner when the request was posted. */
+        void landed(long owner, MemorySegment memory, long offset);
+    }
+
     private final VirtualTime time;
     private final SplittableRandom random;
     private final Map<String, SimFabric> living = new HashMap<>();
     private final Set<String> cuts = new HashSet<>();
     private SimTiming timing = SimTiming.defaults();
     private @Nullable Consumer<String> trace;
+    private @Nullable Landings landings;
+    private int echoPercent;
     private int lastLane;
 
     /** An empty network. */
@@ -87,6 +99,32 @@ public final class SimNetwork {
     /** Takes a line for everything that happens, as text for people. */
     public void traceTo(@Nullable Consumer<String> lines) {
         trace = lines;
+    }
+
+    /** From now on so many of the completions are reported once more, some time later. */
+    public void echo(int percent) {
+        echoPercent = percent;
+    }
+
+    boolean isEchoed() {
+        return echoPercent > 0 && below(100) < echoPercent;
+    }
+
+    /** Has every landing watched. */
+    public void watch(Landings watcher) {
+        landings = watcher;
+    }
+
+    void onPosted(SimRequest request) {
+        if (landings != null) {
+            request.owner = landings.owner(request.destination, request.destinationOffset);
+        }
+    }
+
+    void onLanding(SimRequest request) {
+        if (landings != null) {
+            landings.landed(request.owner, request.destination, request.destinationOffset);
+        }
     }
 
     SimTiming timing() {

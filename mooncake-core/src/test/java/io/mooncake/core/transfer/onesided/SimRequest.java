@@ -19,6 +19,8 @@ final class SimRequest {
 
     int burstsLeft;
     boolean landed;
+    /** Whose the destination was when it was posted. */
+    long owner;
     RequestEnd end = RequestEnd.OK;
     /** Nothing lands for it any more: its completion was polled, or its lane was destroyed. */
     boolean over;

@@ -1,0 +1,180 @@
+package io.mooncake.core.sim;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import io.mooncake.core.block.BlockState;
+import io.mooncake.core.pool.GuardTable;
+import java.lang.classfile.CodeTransform;
+import java.lang.classfile.Opcode;
+import java.lang.classfile.instruction.FieldInstruction;
+import java.lang.classfile.instruction.InvokeInstruction;
+import java.lang.classfile.instruction.LoadInstruction;
+import java.lang.constant.ClassDesc;
+import java.lang.constant.ConstantDescs;
+import java.lang.constant.MethodTypeDesc;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.LongFunction;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+
+/** Bugs that such systems had, planted one at a time: the simulator must find each, and say which invariant does not hold. */
+class PlantedBugsTest {
+    private static final int SEEDS = 300;
+    private static final String RULES = "transfer.onesided.Rules";
+
+    private record Bug(Planted planted, List<Integer> invariants) {}
+
+    private static Map<String, Bug> bugs() {
+        Map<String, Bug> bugs = new TreeMap<>();
+        bugs.put("memory is handed out at cancel, while requests are outstanding",
+                new Bug(new Planted().answers(RULES, "mayEnd", true), List.of(2)));
+        bugs.put("the guard is fetched together with the data",
+                new Bug(new Planted().answers(RULES, "mayProve", true).answers(RULES, "proves", true), List.of(1)));
+        bugs.put("the guard is not raised at evict",
+                new Bug(new Planted().doesNothing("pool.GuardTable", "evicted"), List.of(5)));
+        bugs.put("the control word is written before the guard at commit",
+                new Bug(new Planted().rewrite("manager.SlotTable", "seal", wordBeforeGuard()), List.of(5)));
+        bugs.put("a chunk is posted again while its former request is outstanding",
+                new Bug(new Planted().answers(RULES, "endsRequests", true), List.of(2)));
+        bugs.put("a chunk of a broken lane is trusted",
+                new Bug(new Planted().rewrite(RULES, "hasArrived", laneTakenForOpen()), List.of(1)));
+        bugs.put("a pin does not check the generation",
+                new Bug(new Planted().rewrite("manager.ControlWords", "pin", anyGeneration()), List.of(5)));
+        bugs.put("a stale cookie is trusted", new Bug(new Planted().answers(RULES, "isCurrent", true), List.of(1, 2)));
+        bugs.put("a stage is reported before it is proven",
+                new Bug(new Planted().rewrite("transfer.Transfer", "stage", pendingTakenForOk()), List.of(1)));
+        bugs.put("a terminal callback is run twice",
+                new Bug(new Planted().rewrite("transfer.Transfer", "release", poolMemoryTakenForTheCallers()),
+                        List.of(4)));
+        return bugs;
+    }
+
+    @Test
+    void withoutABugNothingIsFound() {
+        LongFunction<@Nullable String> seeds = new Planted().seeds();
+        for (long seed = 1; seed <= 20; seed++) {
+            assertNull(seeds.apply(seed));
+        }
+    }
+
+    @TestFactory
+    Stream<DynamicTest> eachIsFound() {
+        return bugs().entrySet().stream().map(bug -> DynamicTest.dynamicTest(bug.getKey(), () -> find(bug.getValue())));
+    }
+
+    private static void find(Bug bug) {
+        LongFunction<@Nullable String> seeds = bug.planted.seeds();
+        for (long seed = 1; seed <= SEEDS; seed++) {
+            String found = seeds.apply(seed);
+            if (found != null) {
+                assertEquals(List.of(), bug.planted.missing(), "not rewritten");
+                String finding = "seed " + seed + ": " + found;
+                assertTrue(bug.invariants.stream().anyMatch(number -> found.contains("invariant " + number + ":")),
+                        finding);
+                return;
+            }
+        }
+        assertEquals(List.of(), bug.planted.missing(), "not rewritten");
+        fail("not found in " + SEEDS + " seeds");
+    }
+
+    // ---- the rewritten code
+
+    /** hasArrived(end, laneIsOpen): the second argument is true always. */
+    private static CodeTransform laneTakenForOpen() {
+        return (code, element) -> {
+            if (element instanceof LoadInstruction load && load.slot() == 2) {
+                code.iconst_1();
+            } else {
+                code.with(element);
+            }
+        };
+    }
+
+    /** pin(slot, generation): the generation is what the word has. */
+    private static CodeTransform anyGeneration() {
+        ClassDesc words = ClassDesc.of("io.mooncake.core.manager.ControlWords");
+        return (code, element) -> {
+            if (element instanceof LoadInstruction load && load.slot() == 2) {
+                code.aload(0)
+                        .iload(1)
+                        .invokevirtual(words, "get",
+                                MethodTypeDesc.of(ConstantDescs.CD_long, ConstantDescs.CD_int))
+                        .invokestatic(words, "generation",
+                                MethodTypeDesc.of(ConstantDescs.CD_long, ConstantDescs.CD_long));
+            } else {
+                code.with(element);
+            }
+        };
+    }
+
+    /** seal(lease, ...): what is to be written is only computed; the guard is stored after the word, and somebody looks in between. */
+    private static CodeTransform wordBeforeGuard() {
+        ClassDesc table = ClassDesc.of("io.mooncake.core.manager.SlotTable");
+        ClassDesc lease = ClassDesc.of("io.mooncake.core.manager.Lease");
+        ClassDesc space = ClassDesc.of("io.mooncake.core.manager.Space");
+        ClassDesc guards = ClassDesc.of(GuardTable.class.getName());
+        ClassDesc state = ClassDesc.of(BlockState.class.getName());
+        ClassDesc clock = ClassDesc.of("java.util.function.LongSupplier");
+        MethodTypeDesc written = MethodTypeDesc.of(ConstantDescs.CD_long, ConstantDescs.CD_int, ConstantDescs.CD_long);
+        MethodTypeDesc number = MethodTypeDesc.of(ConstantDescs.CD_long);
+        return (code, element) -> {
+            if (!(element instanceof InvokeInstruction call) || !call.name().equalsString("written")) {
+                code.with(element);
+            } else if (call.owner().asSymbol().equals(guards)) {
+                code.dup2_x2()
+                        .pop2()
+                        .pop2()
+                        .getstatic(state, "WRITTEN", state)
+                        .invokestatic(guards, "guard",
+                                MethodTypeDesc.of(ConstantDescs.CD_long, ConstantDescs.CD_long, state));
+            } else {
+                code.with(element)
+                        .aload(0)
+                        .getfield(table, "nanoClock", clock)
+                        .invokeinterface(clock, "getAsLong", number)
+                        .pop2()
+                        .aload(1)
+                        .invokevirtual(lease, "space", MethodTypeDesc.of(space))
+                        .invokevirtual(space, "guards", MethodTypeDesc.of(guards))
+                        .aload(1)
+                        .invokevirtual(lease, "localSlot", MethodTypeDesc.of(ConstantDescs.CD_int))
+                        .aload(1)
+                        .invokevirtual(lease, "generation", number)
+                        .invokevirtual(guards, "written", written)
+                        .pop2();
+            }
+        };
+    }
+
+    /** stage(): the outcome that is compared with is PENDING. */
+    private static CodeTransform pendingTakenForOk() {
+        return (code, element) -> {
+            if (element instanceof FieldInstruction field && field.name().equalsString("OK")) {
+                code.getstatic(field.owner().asSymbol(), "PENDING", field.typeSymbol());
+            } else {
+                code.with(element);
+            }
+        };
+    }
+
+    /** release(): a transfer into the pool's memory calls back again when it is released. */
+    private static CodeTransform poolMemoryTakenForTheCallers() {
+        return (code, element) -> {
+            if (element instanceof FieldInstruction field && field.opcode() == Opcode.GETFIELD
+                    && field.name().equalsString("poolMemoryOnly")) {
+                code.pop().iconst_0();
+            } else {
+                code.with(element);
+            }
+        };
+    }
+}
