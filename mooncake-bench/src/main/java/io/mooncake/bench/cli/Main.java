@@ -19,7 +19,7 @@ import picocli.CommandLine.Spec;
  * standard error, whatever was bad about it.
  */
 @Command(name = "mooncake-bench", description = "Drives and measures Mooncake for Java.", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, subcommands = {
-        ReplayCommand.class, TransferCommand.class,
+        ReplayCommand.class, TransferCommand.class, CancelCommand.class,
         MicroCommand.class})
 public final class Main implements Runnable {
     static final int OK = 0;
