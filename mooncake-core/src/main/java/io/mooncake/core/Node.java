@@ -131,7 +131,7 @@ public final class Node implements AutoCloseable {
      * @return the advertised address, with the port that was really bound
      */
     public Optional<Endpoint> endpoint() {
-        return parts.tcp().advertised();
+        return parts.tcp().advertised().map(address -> Endpoint.parse(address, 0));
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.ByteSize;
+import io.mooncake.core.base.ClusterSecret;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -10,6 +11,7 @@ import io.mooncake.core.registry.LocalRegistry;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.MessageHandler;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Arrays;
@@ -29,11 +31,12 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name the node's name, alone of that name in the cluster
  * @param cluster the cluster's name; nodes of another are refused
+ * @param clusterSecret what every node of the cluster must prove to know; null = none, then only loopback is listened on
  * @param poolSize bytes of host memory for blocks
  * @param blockSize bytes of the largest block; poolSize / blockSize slots are cut
  * @param spareSlots slots that are kept free for writers by evicting ahead; 0 = one of 16, 1 to 64
  * @param evictionPolicy name of the policy
- * @param bind where the TCP engine listens; port 0 = any free one. Loopback only: this version has no authentication of peers
+ * @param bind where the TCP engine listens; port 0 = any free one. Loopback only where there is no cluster secret
  * @param advertise what peers are told to dial; null = what was bound
  * @param transferTimeout default of a transfer
  * @param allocateTimeout how long an allocation waits for a free slot
@@ -43,9 +46,9 @@ import org.jspecify.annotations.Nullable;
  * @param idle what they do when there is nothing to do
  * @param environment clocks, threads and the other nodes
  */
-public record NodeConfig(String name, String cluster, long poolSize, long blockSize, int spareSlots,
-        String evictionPolicy,
-        Endpoint bind, @Nullable Endpoint advertise, Duration transferTimeout, Duration allocateTimeout,
+public record NodeConfig(String name, String cluster, @Nullable ClusterSecret clusterSecret, long poolSize,
+        long blockSize, int spareSlots, String evictionPolicy, Endpoint bind, @Nullable Endpoint advertise,
+        Duration transferTimeout, Duration allocateTimeout,
         Duration writerTtl, Duration closeTimeout, ThreadingMode threading, IdleMode idle, Environment environment) {
 
     /**
@@ -172,6 +175,8 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
 
         static {
             SETTINGS.put("cluster", Builder::cluster);
+            SETTINGS.put("cluster.secret", (b, v) -> b.clusterSecret(ClusterSecret.of(v)));
+            SETTINGS.put("cluster.secretFile", (b, v) -> b.clusterSecret(ClusterSecret.fromFile(Path.of(v))));
             SETTINGS.put("pool.size", (b, v) -> b.poolSize(ByteSize.parse("pool.size", v)));
             SETTINGS.put("block.size", (b, v) -> b.blockSize(ByteSize.parse("block.size", v)));
             SETTINGS.put("pool.spareSlots", (b, v) -> b.spareSlots(integer("pool.spareSlots", v)));
@@ -188,6 +193,7 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
 
         private final String name;
         private String cluster = "mooncake";
+        private @Nullable ClusterSecret clusterSecret;
         private long poolSize = 1L << 30;
         private long blockSize = 64L << 20;
         private int spareSlots;
@@ -218,7 +224,7 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
          * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code pool.size},
          * {@code block.size}, {@code pool.spareSlots}, {@code eviction.policy}, {@code tcp.bind}, {@code tcp.advertise},
          * {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
-         * {@code threading}, {@code idle}, {@code cluster}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s},
+         * {@code threading}, {@code idle}, {@code cluster}, {@code cluster.secret}, {@code cluster.secretFile}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s},
          * {@code 2m}.
          *
          * @param key the setting
@@ -229,7 +235,10 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
         public Builder set(String key, String value) {
             BiConsumer<Builder, String> setting = SETTINGS.get(key);
             if (setting == null) {
-                throw bad(key, value, "is no setting; there are " + String.join(", ", SETTINGS.keySet()));
+                // Whoever misspells a secret's key must not find the secret in a log.
+                boolean secret = key.toLowerCase(Locale.ROOT).contains("secret");
+                throw bad(key, secret ? "(not shown)" : value,
+                        "is no setting; there are " + String.join(", ", SETTINGS.keySet()));
             }
             try {
                 setting.accept(this, value.strip());
@@ -247,6 +256,17 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
          */
         public Builder cluster(String cluster) {
             this.cluster = cluster;
+            return this;
+        }
+
+        /**
+         * Sets what the nodes of the cluster prove to each other to know; with it any address may be bound.
+         *
+         * @param secret the same on every node
+         * @return this
+         */
+        public Builder clusterSecret(ClusterSecret secret) {
+            clusterSecret = secret;
             return this;
         }
 
@@ -300,7 +320,7 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
         /**
          * Sets where the TCP engine listens.
          *
-         * @param endpoint a loopback address; port 0 = any free one
+         * @param endpoint a loopback address, any with a cluster secret; port 0 = any free one
          * @return this
          */
         public Builder bind(Endpoint endpoint) {
@@ -485,7 +505,8 @@ public record NodeConfig(String name, String cluster, long poolSize, long blockS
             Environment environment = new Environment(registry == null ? new LocalRegistry() : registry, scheduler,
                     memory,
                     messages, callbackExecutor, nanoClock, wallClock, random, threads);
-            return new NodeConfig(name, cluster, poolSize, blockSize, spareSlots, evictionPolicy, bind, advertise,
+            return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, evictionPolicy, bind,
+                    advertise,
                     transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
         }
 

@@ -1,7 +1,6 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.Counters;
-import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.manager.EvictionPolicy;
@@ -20,9 +19,11 @@ import io.mooncake.core.transfer.RegionTable;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.local.LocalTransferEngine;
 import io.mooncake.core.transfer.tcp.TcpConfig;
+import io.mooncake.core.transfer.tcp.TcpEnvironment;
 import io.mooncake.core.transfer.tcp.TcpTransferEngine;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
@@ -97,7 +98,10 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 environment.nanoClock(),
                 (from, message) -> onMessage(environment.messages(), callbacks, from, message));
         TcpTransferEngine tcp = new TcpTransferEngine(context,
-                TcpConfig.defaults().withAddresses(config.bind(), config.advertise()));
+                TcpConfig.defaults()
+                        .withAddresses(config.bind(), config.advertise())
+                        .withSecret(config.clusterSecret()),
+                TcpEnvironment.system());
         undo.push(tcp.poller()::onClose);
         boolean shared = config.threading() != ThreadingMode.DEDICATED;
         LocalTransferEngine local = new LocalTransferEngine(context, shared ? tcp.poller()::wakeup : null);
@@ -107,14 +111,19 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         Conductor conductor = new Conductor(life, blocks, doorbell);
 
         undo.push(() -> registry.leave(id));
-        registry.join(new Peer(id,
-                tcp.advertised().<Map<String, Endpoint>>map(at -> Map.of(tcp.name(), at)).orElse(Map.of())));
+        registry.join(new Peer(id, addresses(sources.engines())));
         AgentGroup agents = startAgents(config, List.of(tcp.poller(), local.poller()), conductor, doorbell);
         if (config.threading() == ThreadingMode.INVOKER) {
             waits.runWhileWaiting(agents, callbacks);
         }
         return new NodeParts(life, counters, waits, callbacks, events, regions, blocks, tcp, sources, conductor,
                 agents);
+    }
+
+    private static Map<String, String> addresses(List<TransferEngine> engines) {
+        Map<String, String> addresses = new HashMap<>();
+        engines.forEach(engine -> engine.advertised().ifPresent(address -> addresses.put(engine.name(), address)));
+        return addresses;
     }
 
     /** Where threads are shared all park in the first poller, which both sockets and commands wake. */

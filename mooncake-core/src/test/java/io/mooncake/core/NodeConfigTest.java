@@ -1,6 +1,7 @@
 package io.mooncake.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -42,6 +43,22 @@ class NodeConfigTest {
                 () -> NodeConfig.builder("a").set("rdma.port", "0"));
         assertTrue(e.getMessage().contains("rdma.port") && e.getMessage().contains("pool.size"), e.getMessage());
         assertThrows(MooncakeException.class, () -> NodeConfig.builder("not a name").build());
+    }
+
+    @Test
+    void aSecretIsShownToNobody() {
+        String secret = "0123456789abcdef";
+        assertFalse(NodeConfig.builder("a").set("cluster.secret", secret).build().toString().contains(secret));
+        for (String[] wrong : new String[][]{{"clusterSecret", secret}, {"cluster.secret", "0123456789abcde"}}) {
+            MooncakeException e = assertThrows(MooncakeException.class,
+                    () -> NodeConfig.builder("a").set(wrong[0], wrong[1]));
+            assertFalse(e.getMessage().contains("0123456789abcde"), e.getMessage());
+            assertTrue(e.getMessage().contains("cluster.secret"), e.getMessage());
+        }
+        assertTrue(assertThrows(MooncakeException.class,
+                () -> NodeConfig.builder("a").set("cluster.secretFile", "/no/such/file"))
+                .getMessage()
+                .contains("/no/such/file"));
     }
 
     @Test

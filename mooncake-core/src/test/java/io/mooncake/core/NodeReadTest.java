@@ -135,7 +135,7 @@ class NodeReadTest {
         try (TestNodes nodes = new TestNodes()) {
             Node a = nodes.start("a");
             BlockRef ref = TestNodes.write(a, ID, BLOCK, 1);
-            LocalRegistry other = new LocalRegistry().withAddress("a", "tcp", a.endpoint().orElseThrow());
+            LocalRegistry other = new LocalRegistry().withAddress("a", "tcp", a.endpoint().orElseThrow().toString());
             Node b = nodes.start("b", builder -> builder.registry(other));
             Region region = nodes.region(b, BLOCK);
             assertEquals(Outcome.OK, b.store().read(BlockRef.fromBytes(ref.toBytes()), region, 0));

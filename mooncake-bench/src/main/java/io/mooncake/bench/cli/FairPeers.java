@@ -45,7 +45,7 @@ final class FairPeers implements AutoCloseable {
                 Node node = start(NodeConfig.builder("peer-" + nodes.size()).registry(serving), settings, length);
                 pulling.withAddress(node.id().name(), engine,
                         Objects.requireNonNull(
-                                Objects.requireNonNull(serving.peer(node.id())).endpoints().get(engine)));
+                                Objects.requireNonNull(serving.peer(node.id())).addresses().get(engine)));
                 blocks.add(write(node, length));
             }
             long longest = lengths.stream().mapToLong(Long::longValue).max().orElseThrow();

@@ -1,6 +1,5 @@
 package io.mooncake.bench.cli;
 
-import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.registry.LocalRegistry;
 import java.time.Duration;
@@ -77,7 +76,7 @@ public record Served(Child process, Map<String, String> addresses, List<BlockRef
             throw new BadInputException("--engine = " + engine + ": the serving node is reached by "
                     + String.join(", ", addresses.keySet()) + "; name one of these");
         }
-        return new LocalRegistry().withAddress(TransferServer.NAME, engine, Endpoint.parse(address, 0));
+        return new LocalRegistry().withAddress(TransferServer.NAME, engine, address);
     }
 
     /**

@@ -63,7 +63,7 @@ public final class TransferServer {
                 start += length;
             }
             Objects.requireNonNull(registry.peer(node.id()))
-                    .endpoints()
+                    .addresses()
                     .forEach((engine, address) -> out.println("address " + engine + " " + address));
             out.println("ready");
             out.flush();

@@ -56,7 +56,7 @@ public class SubmitBenchmark {
         BlockRef ref = blocks.refs.getFirst();
         reader = Node.start(NodeConfig.builder("reader")
                 .registry(new LocalRegistry().withAddress(ref.node().name(), "tcp",
-                        blocks.node.endpoint().orElseThrow()))
+                        blocks.node.endpoint().orElseThrow().toString()))
                 .threading(ThreadingMode.INVOKER) // so that nobody takes from the queue, or the core, while it is filled
                 .blockSize(1 << 20)
                 .poolSize(2 << 20)

@@ -66,7 +66,7 @@ class TransferCommandTest {
         Path reference = Files.writeString(folder.resolve("Reference.java"), REFERENCE);
         Path json = folder.resolve("ratios.json");
         int code = run("transfer", "--reference", reference.toString(), "--pairs", "1", "--runs", "2", "--sizes",
-                "4KiB,64KiB,1MiB", "--outstanding", "1,16", "--seconds", "0.05", "--region", "4MiB", "--block-size",
+                "4KiB,64KiB,1MiB", "--outstanding", "1,16", "--seconds", "0.05", "--region", "16MiB", "--block-size",
                 "1MiB", "--json", json.toString());
         assertEquals(0, code, () -> out + "\n" + err);
         String text = Files.readString(json);

@@ -1,10 +1,12 @@
 package io.mooncake.core.manager;
 
 import io.mooncake.core.base.Bounds;
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.pool.GuardTable;
 import io.mooncake.core.transfer.GuardSource;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The blocks as engines see them: a guard, and the bytes that it guards. Any thread; allocates nothing.
@@ -63,6 +65,12 @@ final class GuardPins implements GuardSource {
     @Override
     public void unpin(long handle) {
         table.unpin(pinned(handle));
+    }
+
+    @Override
+    public @Nullable Memory table(int region) {
+        Space space = table.space(region);
+        return space == null ? null : Memory.of(space.guards().memory());
     }
 
     private Entry pinned(long handle) {

@@ -1,6 +1,5 @@
 package io.mooncake.core.registry;
 
-import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
@@ -25,7 +24,7 @@ public final class LocalRegistry implements Registry {
     private static final int MAX_ADDRESSED = 4096;
 
     private final ConcurrentMap<String, Peer> members = new ConcurrentHashMap<>();
-    private final ConcurrentMap<String, Map<String, Endpoint>> addresses = new ConcurrentHashMap<>();
+    private final ConcurrentMap<String, Map<String, String>> addresses = new ConcurrentHashMap<>();
     private final ConcurrentMap<NodeId, Peer> addressed = new ConcurrentHashMap<>();
     private final ConcurrentMap<BlockId, List<BlockRef>> blocks = new ConcurrentHashMap<>();
 
@@ -33,16 +32,16 @@ public final class LocalRegistry implements Registry {
     public LocalRegistry() {}
 
     /**
-     * Says where a node of another process listens.
+     * Says where a node of another process is reached.
      *
      * @param name the node's name
      * @param engine the engine's name, for example {@code tcp}
-     * @param endpoint where
+     * @param address what that engine advertises there, for tcp {@code host:port}
      * @return this
      */
-    public LocalRegistry withAddress(String name, String engine, Endpoint endpoint) {
-        addresses.merge(name, Map.of(engine, endpoint), (old, added) -> {
-            Map<String, Endpoint> all = new HashMap<>(old);
+    public LocalRegistry withAddress(String name, String engine, String address) {
+        addresses.merge(name, Map.of(engine, address), (old, added) -> {
+            Map<String, String> all = new HashMap<>(old);
             all.putAll(added);
             return Map.copyOf(all);
         });
@@ -82,12 +81,12 @@ public final class LocalRegistry implements Registry {
         if (known != null) {
             return known;
         }
-        Map<String, Endpoint> endpoints = addresses.get(node.name());
+        Map<String, String> given = addresses.get(node.name());
         if (addressed.size() >= MAX_ADDRESSED) {
             // Process lives that ended long ago: the cache begins anew.
             addressed.clear();
         }
-        return endpoints == null ? null : addressed.computeIfAbsent(node, id -> new Peer(id, endpoints));
+        return given == null ? null : addressed.computeIfAbsent(node, id -> new Peer(id, given));
     }
 
     @Override

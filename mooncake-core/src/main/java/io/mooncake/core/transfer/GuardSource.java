@@ -1,5 +1,8 @@
 package io.mooncake.core.transfer;
 
+import io.mooncake.core.base.Memory;
+import org.jspecify.annotations.Nullable;
+
 /**
  * The owner's side of a guarded read: pins the bytes under a guard while an engine reads them. Implemented by the block manager.
  * Any thread; allocates nothing.
@@ -38,4 +41,13 @@ public interface GuardSource {
      * @throws io.mooncake.core.base.MooncakeException ILLEGAL_STATE, with nothing changed, when the block has no pin left
      */
     void unpin(long handle);
+
+    /**
+     * A region's guards as memory, for engines that let peers read it themselves: a guard stands at its guard offset there.
+     *
+     * @param region the region's number
+     * @return null when the region has no guards
+     */
+    @Nullable
+    Memory table(int region);
 }

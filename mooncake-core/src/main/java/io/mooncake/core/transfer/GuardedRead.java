@@ -41,6 +41,7 @@ public final class GuardedRead {
     private @Nullable PageMap pages;
     private long destinationOffset;
     private long deadlineNs;
+    private Priority priority = Priority.LOAD;
     private @Nullable MooncakeException cause;
 
     /** For the engine alone: bytes that arrived. */
@@ -60,7 +61,7 @@ public final class GuardedRead {
     }
 
     /**
-     * Says what to read.
+     * Says what to read; without more it is unguarded and a LOAD.
      *
      * @param owner who has the bytes
      * @param region the owner's number of the region
@@ -75,6 +76,7 @@ public final class GuardedRead {
         this.length = length;
         guardOffset = NO_GUARD;
         expected = 0;
+        priority = Priority.LOAD;
         cause = null;
         received = 0;
         return this;
@@ -129,6 +131,17 @@ public final class GuardedRead {
      */
     public GuardedRead by(long deadlineNs) {
         this.deadlineNs = deadlineNs;
+        return this;
+    }
+
+    /**
+     * Says which waiting reads it goes before.
+     *
+     * @param priority LOAD or BACKGROUND
+     * @return this
+     */
+    public GuardedRead withPriority(Priority priority) {
+        this.priority = priority;
         return this;
     }
 
@@ -250,6 +263,15 @@ public final class GuardedRead {
     }
 
     /**
+     * Which waiting reads it goes before.
+     *
+     * @return LOAD unless said otherwise
+     */
+    public Priority priority() {
+        return priority;
+    }
+
+    /**
      * The listener's number for it.
      *
      * @return as constructed
@@ -274,6 +296,14 @@ public final class GuardedRead {
      */
     public boolean isGivenUp() {
         return listener.isGivenUp(this);
+    }
+
+    /**
+     * For the engine: its deadline has passed while work of it is outstanding that can't be recalled. Whoever waits is told so now;
+     * {@link #isGivenUp} is true from now on, and {@link #end} follows when nothing is outstanding any more.
+     */
+    public void expire() {
+        listener.onReadExpired(this);
     }
 
     /**

@@ -1,6 +1,5 @@
 package io.mooncake.core.transfer;
 
-import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.NodeId;
 import java.util.Map;
 
@@ -8,11 +7,11 @@ import java.util.Map;
  * A node as engines need to know it. Immutable.
  *
  * @param id who, with the incarnation that must answer
- * @param endpoints where each engine listens, by the engine's name
+ * @param addresses where each engine is reached, in its own text form, by the engine's name: {@code tcp} to {@code host:port}
  */
-public record Peer(NodeId id, Map<String, Endpoint> endpoints) {
+public record Peer(NodeId id, Map<String, String> addresses) {
     /** Copies the map. */
     public Peer {
-        endpoints = Map.copyOf(endpoints);
+        addresses = Map.copyOf(addresses);
     }
 }

@@ -12,6 +12,13 @@ public interface ReadListener {
     void onReadEnded(GuardedRead read, ReadStatus status);
 
     /**
+     * The deadline of a read passed, but it can't end yet: the engine still has work of it outstanding. At most once a submission.
+     *
+     * @param read which
+     */
+    default void onReadExpired(GuardedRead read) {}
+
+    /**
      * Whether nobody wants the bytes any more; asked between chunks.
      *
      * @param read which

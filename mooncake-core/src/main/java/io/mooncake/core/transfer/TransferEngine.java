@@ -1,6 +1,5 @@
 package io.mooncake.core.transfer;
 
-import io.mooncake.core.base.Endpoint;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 
@@ -8,17 +7,21 @@ import java.util.Optional;
  * A way to move bytes from a peer's regions to this node's. The contract, equal for every engine:
  *
  * <ul>
- *   <li>a read that was accepted ends exactly once, at the latest one duty cycle after its deadline;
+ *   <li>a read that was accepted ends exactly once, at the latest one duty cycle after its deadline; where the hardware has work then that
+ *       can't be recalled, it is {@linkplain GuardedRead#expire expired} at that time and ends as soon as that work has;
+ *   <li>{@link GuardedRead#isGivenUp} is looked at when a read is taken in, between chunks, and after {@link #abort}: what is given up is sent
+ *       no more and ends as CANCELED;
  *   <li>OK means that every byte arrived before the guard was seen with the expected value, in the incarnation asked for;
  *   <li>after the end no byte of the destination is written any more;
- *   <li>both sides check bounds.
+ *   <li>both sides check bounds;
+ *   <li>of the reads that wait, a {@link Priority#LOAD} goes before a {@link Priority#BACKGROUND}.
  * </ul>
  *
  * <p>Submitting is for any thread and allocates nothing; everything else happens in the {@link #poller()}.
  */
 public interface TransferEngine {
     /**
-     * The engine's name: its key in {@link Peer#endpoints()} and in figures.
+     * The engine's name: its key in {@link Peer#addresses()} and in figures.
      *
      * @return for example {@code tcp}
      */
@@ -27,9 +30,9 @@ public interface TransferEngine {
     /**
      * Where peers reach this node by this engine.
      *
-     * @return empty for an engine that peers cannot dial
+     * @return the engine's own text form, which the same engine reads at the peer; empty when peers have no way here by it
      */
-    Optional<Endpoint> advertised();
+    Optional<String> advertised();
 
     /**
      * Whether the engine can read from a peer.
@@ -46,6 +49,14 @@ public interface TransferEngine {
      * @return false when the bounded queue is full or the engine is closed: then the read is the caller's still
      */
     boolean submit(GuardedRead read);
+
+    /**
+     * Says that {@link GuardedRead#isGivenUp} of a read has turned true, so that the poller looks at once and not at its next tick. Only
+     * a hint: the read may have ended, or be submitted again, by the time it comes. Any thread; never blocks, allocates nothing, O(1).
+     *
+     * @param read accepted by this engine before
+     */
+    void abort(GuardedRead read);
 
     /**
      * Sends a small control message: in order as long as the connection lasts, at most once. Any thread.

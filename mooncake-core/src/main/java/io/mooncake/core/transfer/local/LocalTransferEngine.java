@@ -1,7 +1,6 @@
 package io.mooncake.core.transfer.local;
 
 import io.mooncake.core.base.Bounds;
-import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
@@ -68,7 +67,7 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
     }
 
     @Override
-    public Optional<Endpoint> advertised() {
+    public Optional<String> advertised() {
         return Optional.empty();
     }
 
@@ -113,6 +112,12 @@ public final class LocalTransferEngine implements TransferEngine, Poller {
         }
         wakeup.run();
         return true;
+    }
+
+    /** Every chunk of a read looks by itself: the poller is only to be awake. */
+    @Override
+    public void abort(GuardedRead read) {
+        wakeup.run();
     }
 
     @Override

@@ -65,7 +65,7 @@ final class Acceptor {
     }
 
     private void admit(SocketChannel channel, List<Lane> lanes) throws IOException {
-        if (strangers >= poller.config().maxHandshaking()) {
+        if (strangers >= poller.config().limits().handshaking()) {
             loseOldest(lanes);
         }
         try {
@@ -88,7 +88,7 @@ final class Acceptor {
         }
         if (oldest != null) {
             poller.lose(oldest, new LaneLost(Kind.BACK_PRESSURE,
-                    "more than " + poller.config().maxHandshaking() + " connections without a handshake"));
+                    "more than " + poller.config().limits().handshaking() + " connections without a handshake"));
         }
     }
 

@@ -13,7 +13,6 @@ import java.io.IOException;
 import java.net.ProtocolException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayDeque;
 import org.agrona.collections.Int2ObjectHashMap;
 
@@ -21,7 +20,7 @@ import org.agrona.collections.Int2ObjectHashMap;
  * A connection that this node made to read from one peer.
  *
  * <pre>
- *   CONNECTING ──► GREETING (HELLO sent) ──► OPEN          any of them ──► lost: every read ends, the next one makes a new lane
+ *   CONNECTING ──► GREETING (see ClientHandshake) ──► OPEN          any of them ──► lost: every read ends, the next one makes a new lane
  *
  *   add ──► waiting ──► (region unknown: QUERY, wait there) ──► READ sent, a slot in flight ──► CHUNKs proven ──► ended
  * </pre>
@@ -36,6 +35,7 @@ final class ClientLane extends Lane {
     private final Landing landing;
     private final long madeNs;
 
+    private final ClientHandshake handshake;
     private boolean connected;
     private boolean open;
 
@@ -52,6 +52,8 @@ final class ClientLane extends Lane {
         context = poller.context();
         landing = new Landing(this, inFlight);
         madeNs = poller.nowNs();
+        handshake = new ClientHandshake(poller.credentials(),
+                new Greeting(context.cluster(), context.self(), peer, poller.credentials().newNonce()));
         takeBuffers();
     }
 
@@ -81,21 +83,9 @@ final class ClientLane extends Lane {
                 return false;
             }
             connected = true;
-            greet();
+            handshake.begin(out);
         }
         return super.poll();
-    }
-
-    private void greet() {
-        byte[] cluster = context.cluster().getBytes(StandardCharsets.UTF_8);
-        byte[] name = context.self().nameBytes();
-        Frames.header(out, Frames.HELLO, Frames.HELLO_FIXED_BYTES + cluster.length + name.length, 0,
-                peer.incarnation());
-        out.putLong(context.self().incarnation())
-                .put((byte) cluster.length)
-                .put((byte) name.length)
-                .put(cluster)
-                .put(name);
     }
 
     @Override
@@ -211,18 +201,16 @@ final class ClientLane extends Lane {
             return false;
         }
         head += needed;
-        if (type == Frames.REFUSED) {
-            onRefused(at, body);
-        }
-        if (open == (type == Frames.WELCOME)) {
-            throw new ProtocolException(
-                    "a frame of type " + type + " came " + (open ? "after" : "before") + " the handshake's end");
-        }
-        if (in.getLong(at + Frames.INCARNATION_AT) != peer.incarnation()) {
+        if (type != Frames.REFUSED && in.getLong(at + Frames.INCARNATION_AT) != peer.incarnation()) {
             throw new LaneLost(Kind.STALE_INCARNATION, "incarnation "
                     + Long.toHexString(in.getLong(at + Frames.INCARNATION_AT)) + " answers there");
         }
-        onFrame(type, at, body);
+        if (open) {
+            onFrame(type, at, body);
+        } else if (handshake.onFrame(in, at, body, out)) {
+            open = true;
+            poller.onOpened(this);
+        }
         return true;
     }
 
@@ -233,21 +221,8 @@ final class ClientLane extends Lane {
                     body - Frames.CHUNK_POSITION_BYTES - Frames.TRAILER_BYTES);
             case Frames.END -> onEnd(cookie, at + Frames.HEADER_BYTES, body);
             case Frames.REGION -> onRegion(cookie, at + Frames.HEADER_BYTES);
-            default -> {
-                open = true;
-                poller.onOpened(this);
-            }
+            default -> throw new ProtocolException("a frame of type " + type + " came after the handshake's end");
         }
-    }
-
-    private void onRefused(int at, int body) throws LaneLost {
-        Kind kind = switch (in.getInt(at + Frames.HEADER_BYTES)) {
-            case Frames.WHY_VERSION -> Kind.PROTOCOL_ERROR;
-            case Frames.WHY_CLUSTER -> Kind.UNAUTHORIZED;
-            case Frames.WHY_INCARNATION -> Kind.STALE_INCARNATION;
-            default -> Kind.PEER_UNREACHABLE;
-        };
-        throw new LaneLost(kind, Frames.text(in, at + Frames.HEADER_BYTES, body));
     }
 
     private void onRegion(long cookie, int at) throws ProtocolException {
@@ -325,14 +300,14 @@ final class ClientLane extends Lane {
     void tick(long nowNs) throws IOException {
         super.tick(nowNs);
         if (!open) {
-            long limitNs = connected ? poller.config().handshakeTimeoutNs() : poller.config().connectTimeoutNs();
+            long limitNs = connected ? poller.config().times().handshakeNs() : poller.config().times().connectNs();
             if (nowNs - madeNs >= limitNs) {
                 throw new LaneLost(Kind.PEER_UNREACHABLE, (connected ? "no handshake within " : "no connection within ")
                         + limitNs / 1_000_000 + " ms");
             }
-        } else if (!inFlight.isEmpty() && nowNs - heardNs >= poller.config().stallTimeoutNs()) {
+        } else if (!inFlight.isEmpty() && nowNs - heardNs >= poller.config().times().stallNs()) {
             throw new LaneLost(Kind.PEER_UNREACHABLE, "the peer answered nothing for "
-                    + poller.config().stallTimeoutNs() / 1_000_000 + " ms");
+                    + poller.config().times().stallNs() / 1_000_000 + " ms");
         }
         expire(waiting, nowNs);
         for (int i = 0; i <= inFlight.highest(); i++) {

@@ -13,7 +13,7 @@ import java.nio.charset.StandardCharsets;
  *
  * <pre>
  *   0   magic        2   4D 4B ("MK")
- *   2   version      1   1
+ *   2   version      1   2
  *   3   type         1
  *   4   body length  4   bytes after the header; each type has its bounds
  *   8   cookie       8   the request's number, repeated by its answer; 0 where there is none
@@ -24,10 +24,14 @@ import java.nio.charset.StandardCharsets;
  * <pre>
  *   client to server                                        server to client
  *
- *   HELLO    0   sender's incarnation  8                    WELCOME  (no body)
- *            8   cluster length        1
- *            9   name length           1                    REFUSED  0   why    4   1 version, 2 cluster, 3 incarnation
- *            10  cluster, name                                       4   text
+ *   HELLO    0   sender's incarnation  8                    CHALLENGE  0   nonce  32
+ *            8   nonce                 32
+ *            40  cluster length        1                    WELCOME    0   proof  32   none without a secret
+ *            41  name length           1
+ *            42  wanted name length    1                    REFUSED    0   why    4    1 version, 2 cluster,
+ *            43  cluster, name, wanted name                                            3 incarnation, 4 secret
+ *                                                                      4   text
+ *   PROOF    0   proof                 32
  *
  *   QUERY    0   region                4                    REGION   0   region     4
  *                                                                    4   known      4   0 or 1
@@ -51,7 +55,7 @@ import java.nio.charset.StandardCharsets;
  */
 final class Frames {
     static final short MAGIC = 0x4B4D;
-    static final byte VERSION = 1;
+    static final byte VERSION = 2;
     static final int HEADER_BYTES = 24;
 
     static final int VERSION_AT = 2;
@@ -70,8 +74,12 @@ final class Frames {
     static final byte END = 8;
     static final byte MESSAGE = 9;
     static final byte CANCEL = 10;
+    static final byte CHALLENGE = 11;
+    static final byte PROOF = 12;
 
-    static final int HELLO_FIXED_BYTES = 10;
+    static final int NONCE_BYTES = 32;
+    static final int PROOF_BYTES = 32;
+    static final int HELLO_FIXED_BYTES = Long.BYTES + NONCE_BYTES + 3;
     static final int QUERY_BYTES = 4;
     static final int REGION_BYTES = 24;
     static final int READ_BYTES = 48;
@@ -79,7 +87,11 @@ final class Frames {
     static final int TRAILER_BYTES = 8;
     static final int MAX_CLUSTER_BYTES = 200;
     static final int MAX_TEXT_BYTES = 512;
-    static final int MAX_HELLO_BYTES = HEADER_BYTES + HELLO_FIXED_BYTES + MAX_CLUSTER_BYTES + NodeId.MAX_NAME_BYTES;
+    static final int MAX_HELLO_BYTES = HEADER_BYTES + HELLO_FIXED_BYTES + MAX_CLUSTER_BYTES
+            + 2 * NodeId.MAX_NAME_BYTES;
+
+    /** CHALLENGE or WELCOME, whole. */
+    static final int MAX_GREETING_ANSWER_BYTES = HEADER_BYTES + Math.max(NONCE_BYTES, PROOF_BYTES);
 
     /** Reads and queries that one lane may have outstanding; a client that sends more breaks the protocol. */
     static final int MAX_REQUESTS = 1 << Cookie.SLOT_BITS;
@@ -88,8 +100,10 @@ final class Frames {
     static final int WHY_VERSION = 1;
     /** {@link #REFUSED}: the node belongs to another cluster. */
     static final int WHY_CLUSTER = 2;
-    /** {@link #REFUSED}: the node is another life than the one asked for. */
+    /** {@link #REFUSED}: the node is another one, or another life, than the one asked for. */
     static final int WHY_INCARNATION = 3;
+    /** {@link #REFUSED}: the cluster's secret was not proven. */
+    static final int WHY_SECRET = 4;
 
     /** {@link #END}: the guard was proven for no bytes at all. */
     static final int DONE = 0;
@@ -137,6 +151,7 @@ final class Frames {
     private static boolean toServer(byte type, int body) {
         return switch (type) {
             case HELLO -> body >= HELLO_FIXED_BYTES && body <= MAX_HELLO_BYTES - HEADER_BYTES;
+            case PROOF -> body == PROOF_BYTES;
             case QUERY -> body == QUERY_BYTES;
             case READ -> body == READ_BYTES;
             case CANCEL -> body == 0;
@@ -147,7 +162,8 @@ final class Frames {
 
     private static boolean toClient(byte type, int body) {
         return switch (type) {
-            case WELCOME -> body == 0;
+            case CHALLENGE -> body == NONCE_BYTES;
+            case WELCOME -> body == 0 || body == PROOF_BYTES;
             case REFUSED, END -> body >= Integer.BYTES && body <= Integer.BYTES + MAX_TEXT_BYTES;
             case REGION -> body == REGION_BYTES;
             case CHUNK -> body > CHUNK_POSITION_BYTES + TRAILER_BYTES

@@ -93,9 +93,9 @@ abstract class Lane {
 
     /** Ends what the time has come for; throws when that is the lane. */
     void tick(long nowNs) throws IOException {
-        if (blocked && nowNs - progressNs >= poller.config().stallTimeoutNs()) {
+        if (blocked && nowNs - progressNs >= poller.config().times().stallNs()) {
             throw new LaneLost(Kind.PEER_UNREACHABLE, "the peer accepted no byte for "
-                    + poller.config().stallTimeoutNs() / 1_000_000 + " ms");
+                    + poller.config().times().stallNs() / 1_000_000 + " ms");
         }
     }
 
@@ -182,7 +182,7 @@ abstract class Lane {
         }
     }
 
-    /** Takes the buffers that an open lane works with; what was received and not consumed moves along. */
+    /** Takes the buffers that an open lane works with; what was received and not consumed, or not sent yet, moves along. */
     final void takeBuffers() {
         ByteBuffer larger = poller.buffers().take();
         int rest = tail - head;
@@ -190,7 +190,8 @@ abstract class Lane {
         in = larger;
         head = 0;
         tail = rest;
-        out = poller.buffers().take();
+        ByteBuffer rested = out.limit(out.position()).position(sentTo);
+        out = poller.buffers().take().put(rested);
         sentTo = 0;
     }
 

@@ -2,7 +2,6 @@ package io.mooncake.core.transfer.tcp;
 
 import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.Counter;
-import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
@@ -33,6 +32,7 @@ final class ServerLane extends Lane {
     private final EngineContext context;
     private final String remote;
     private final long handshakeDeadlineNs;
+    private final ServerHandshake handshake;
     private @Nullable NodeId peer;
     private boolean closing;
 
@@ -49,8 +49,9 @@ final class ServerLane extends Lane {
     ServerLane(TcpPoller poller, SocketChannel channel) throws IOException {
         super(poller, channel, SelectionKey.OP_READ);
         context = poller.context();
+        handshake = new ServerHandshake(context, poller.credentials());
         remote = String.valueOf(channel.getRemoteAddress());
-        handshakeDeadlineNs = poller.nowNs() + poller.config().handshakeTimeoutNs();
+        handshakeDeadlineNs = poller.nowNs() + poller.config().times().handshakeNs();
     }
 
     @Override
@@ -67,7 +68,7 @@ final class ServerLane extends Lane {
         super.tick(nowNs);
         if (!isOpen() && nowNs - handshakeDeadlineNs >= 0) {
             throw new LaneLost(Kind.TIMEOUT,
-                    "no handshake within " + poller.config().handshakeTimeoutNs() / 1_000_000 + " ms");
+                    "no handshake within " + poller.config().times().handshakeNs() / 1_000_000 + " ms");
         }
     }
 
@@ -92,15 +93,20 @@ final class ServerLane extends Lane {
                 return;
             }
             int body = Frames.checkBody(in, at, true);
-            if (peer == null != (in.get(at + Frames.TYPE_AT) == Frames.HELLO)) {
-                throw new ProtocolException("a connection begins with one handshake, frame type "
-                        + in.get(at + Frames.TYPE_AT) + " came instead");
+            byte type = in.get(at + Frames.TYPE_AT);
+            if (peer == null != (type == Frames.HELLO || type == Frames.PROOF)) {
+                throw new ProtocolException("a connection begins with one handshake, a frame of type " + type
+                        + " came instead");
             }
             if (tail - at < Frames.HEADER_BYTES + body) {
                 return;
             }
             head += Frames.HEADER_BYTES + body;
-            onFrame(in.get(at + Frames.TYPE_AT), at, body);
+            if (peer == null) {
+                greet(at, body);
+            } else {
+                onFrame(type, at, body);
+            }
         }
         if (closing) {
             head = tail;
@@ -109,7 +115,6 @@ final class ServerLane extends Lane {
 
     private void onFrame(byte type, int at, int body) throws IOException {
         switch (type) {
-            case Frames.HELLO -> onHello(at, body);
             case Frames.READ -> onRead(at);
             case Frames.QUERY -> {
                 ServerRequest request = accept(at);
@@ -125,48 +130,30 @@ final class ServerLane extends Lane {
         if (peer != null) {
             throw new ProtocolException("the protocol's version changed to " + in.get(at + Frames.VERSION_AT));
         }
-        refuse(Frames.WHY_VERSION,
-                "node " + context.self() + " speaks version " + Frames.VERSION + " of the protocol, not "
-                        + (in.get(at + Frames.VERSION_AT) & 0xFF) + ": run the same release everywhere");
+        refuse(handshake.otherVersion(in.get(at + Frames.VERSION_AT) & 0xFF));
     }
 
-    private void onHello(int at, int body) throws ProtocolException {
-        int from = at + Frames.HEADER_BYTES;
-        int clusterBytes = in.get(from + 8) & 0xFF;
-        int nameBytes = in.get(from + 9) & 0xFF;
-        if (body != Frames.HELLO_FIXED_BYTES + clusterBytes + nameBytes) {
-            throw new ProtocolException(
-                    "a handshake of " + body + " bytes names " + clusterBytes + " and " + nameBytes + " bytes");
+    private void greet(int at, int body) throws ProtocolException {
+        if (out.capacity() == 0) {
+            out = Buffers.small(2 * Frames.MAX_GREETING_ANSWER_BYTES);
         }
-        String cluster = Frames.utf8(in, from + Frames.HELLO_FIXED_BYTES, clusterBytes);
-        NodeId sender;
         try {
-            sender = new NodeId(Frames.utf8(in, from + Frames.HELLO_FIXED_BYTES + clusterBytes, nameBytes),
-                    in.getLong(from));
-        } catch (MooncakeException e) {
-            throw (ProtocolException) new ProtocolException(e.getMessage()).initCause(e);
-        }
-        long asked = in.getLong(at + Frames.INCARNATION_AT);
-        if (!cluster.equals(context.cluster())) {
-            refuse(Frames.WHY_CLUSTER,
-                    "node " + context.self() + " belongs to cluster '" + context.cluster() + "', node "
-                            + sender + " to '" + cluster + "': give both the same cluster name");
-        } else if (asked != context.self().incarnation()) {
-            refuse(Frames.WHY_INCARNATION, "node " + context.self() + " answers here, incarnation "
-                    + Long.toHexString(asked) + " was asked for: that process life has ended");
-        } else {
-            peer = sender;
-            takeBuffers();
-            Frames.header(out, Frames.WELCOME, 0, 0, context.self().incarnation());
-            poller.onOpened(this);
+            NodeId settled = handshake.onFrame(in, at, body, out);
+            if (settled != null) {
+                peer = settled;
+                takeBuffers();
+                poller.onOpened(this);
+            }
+        } catch (Refusal refusal) {
+            refuse(refusal);
         }
     }
 
-    private void refuse(int why, String text) {
+    private void refuse(Refusal refusal) {
         closing = true;
         out = Buffers.small(Frames.HEADER_BYTES + Integer.BYTES + Frames.MAX_TEXT_BYTES);
-        Frames.text(out, Frames.REFUSED, 0, context.self().incarnation(), why, text);
-        poller.onRefused(remote, text);
+        Frames.text(out, Frames.REFUSED, 0, handshake.shownIncarnation(), refusal.why(), refusal.told());
+        poller.onRefused(remote, String.valueOf(refusal.getMessage()));
     }
 
     private ServerRequest accept(int at) throws ProtocolException {
@@ -297,7 +284,7 @@ final class ServerLane extends Lane {
             spare.push(request);
             return Frames.REGION_BYTES;
         }
-        int bytes = (int) Math.min(poller.config().chunkBytes(), request.length - request.position);
+        int bytes = (int) Math.min(poller.config().limits().chunkBytes(), request.length - request.position);
         Windows windows = request.status == ServerRequest.ACTIVE ? take(request, bytes) : null;
         if (windows == null) {
             Frames.text(out, Frames.END, request.cookie, self, request.status, request.text);

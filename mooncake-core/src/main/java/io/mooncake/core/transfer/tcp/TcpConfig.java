@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer.tcp;
 
+import io.mooncake.core.base.ClusterSecret;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -14,37 +15,60 @@ import org.jspecify.annotations.Nullable;
  *
  * @param bind where to listen; port 0 takes any free one
  * @param advertised what peers are told to dial, with port 0 standing for the bound one; null for the bound address
- * @param connectTimeoutNs how long a connection may take to be made, nanoseconds
- * @param handshakeTimeoutNs how long a connection may stay without a handshake, nanoseconds
- * @param stallTimeoutNs how long a peer may accept no byte, or answer none, before its connection is closed, nanoseconds
- * @param queueCapacity reads and messages that may be accepted and not ended
- * @param chunkBytes most payload of a chunk
- * @param sendBufferBytes the socket's, 0 = the system's choice
- * @param receiveBufferBytes the socket's, 0 = the system's choice
- * @param maxHandshaking accepted connections that may be without a handshake; the oldest makes room
+ * @param secret what every peer must prove to know; null = no proof is asked for, and only loopback may be bound
+ * @param times what must happen how soon
+ * @param limits what there may be how much of
  */
-public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, long connectTimeoutNs, long handshakeTimeoutNs,
-        long stallTimeoutNs, int queueCapacity, int chunkBytes, int sendBufferBytes, int receiveBufferBytes,
-        int maxHandshaking) {
-    private static final long SECOND_NS = 1_000_000_000;
+public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable ClusterSecret secret, Times times,
+        Limits limits) {
+    private static final long MILLI_NS = 1_000_000;
+    private static final long SECOND_NS = 1000 * MILLI_NS;
 
     /**
-     * Checks the numbers.
+     * What must happen how soon, in nanoseconds.
      *
-     * @throws MooncakeException CONFIG_ERROR naming the setting
+     * @param connectNs how long a connection may take to be made
+     * @param handshakeNs how long a connection may stay without a handshake
+     * @param stallNs how long a peer may accept no byte, or answer none, before its connection is closed
      */
-    public TcpConfig {
-        atLeast("connect timeout", connectTimeoutNs, 1);
-        atLeast("handshake timeout", handshakeTimeoutNs, 1);
-        atLeast("stall timeout", stallTimeoutNs, 1);
-        atLeast("queue capacity", queueCapacity, 1);
-        atLeast("chunk bytes", chunkBytes, 1);
-        atLeast("send buffer bytes", sendBufferBytes, 0);
-        atLeast("receive buffer bytes", receiveBufferBytes, 0);
-        atLeast("connections without handshake", maxHandshaking, 1);
-        if (chunkBytes > EngineContext.MAX_CHUNK_BYTES) {
-            throw new MooncakeException(Kind.CONFIG_ERROR,
-                    "tcp: chunk bytes = " + chunkBytes + " must be at most " + EngineContext.MAX_CHUNK_BYTES);
+    public record Times(long connectNs, long handshakeNs, long stallNs) {
+        /**
+         * Checks the numbers.
+         *
+         * @throws MooncakeException CONFIG_ERROR naming the setting
+         */
+        public Times {
+            atLeast("connect timeout", connectNs, 1);
+            atLeast("handshake timeout", handshakeNs, 1);
+            atLeast("stall timeout", stallNs, 1);
+        }
+    }
+
+    /**
+     * What there may be how much of.
+     *
+     * @param queue reads and messages that may be accepted and not ended
+     * @param chunkBytes most payload of a chunk
+     * @param handshaking accepted connections that may be without a handshake; the oldest makes room
+     * @param sendBufferBytes the socket's, 0 = the system's choice
+     * @param receiveBufferBytes the socket's, 0 = the system's choice
+     */
+    public record Limits(int queue, int chunkBytes, int handshaking, int sendBufferBytes, int receiveBufferBytes) {
+        /**
+         * Checks the numbers.
+         *
+         * @throws MooncakeException CONFIG_ERROR naming the setting
+         */
+        public Limits {
+            atLeast("queue capacity", queue, 1);
+            atLeast("chunk bytes", chunkBytes, 1);
+            atLeast("connections without handshake", handshaking, 1);
+            atLeast("send buffer bytes", sendBufferBytes, 0);
+            atLeast("receive buffer bytes", receiveBufferBytes, 0);
+            if (chunkBytes > EngineContext.MAX_CHUNK_BYTES) {
+                throw new MooncakeException(Kind.CONFIG_ERROR,
+                        "tcp: chunk bytes = " + chunkBytes + " must be at most " + EngineContext.MAX_CHUNK_BYTES);
+            }
         }
     }
 
@@ -54,8 +78,9 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, long conne
      * @return settings that suit most
      */
     public static TcpConfig defaults() {
-        return new TcpConfig(new Endpoint("127.0.0.1", 0), null, 5 * SECOND_NS, 5 * SECOND_NS, 10 * SECOND_NS, 4096,
-                EngineContext.MAX_CHUNK_BYTES, 0, 0, 256);
+        return new TcpConfig(new Endpoint("127.0.0.1", 0), null, null,
+                new Times(5 * SECOND_NS, 5 * SECOND_NS, 10 * SECOND_NS),
+                new Limits(4096, EngineContext.MAX_CHUNK_BYTES, 256, 0, 0));
     }
 
     /**
@@ -66,9 +91,17 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, long conne
      * @return a copy
      */
     public TcpConfig withAddresses(Endpoint bind, @Nullable Endpoint advertised) {
-        return new TcpConfig(bind, advertised, connectTimeoutNs, handshakeTimeoutNs, stallTimeoutNs, queueCapacity,
-                chunkBytes,
-                sendBufferBytes, receiveBufferBytes, maxHandshaking);
+        return new TcpConfig(bind, advertised, secret, times, limits);
+    }
+
+    /**
+     * Another secret.
+     *
+     * @param secret the cluster's, or null for none
+     * @return a copy
+     */
+    public TcpConfig withSecret(@Nullable ClusterSecret secret) {
+        return new TcpConfig(bind, advertised, secret, times, limits);
     }
 
     /**
@@ -80,9 +113,7 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, long conne
      * @return a copy
      */
     public TcpConfig withTimeouts(long connectNs, long handshakeNs, long stallNs) {
-        return new TcpConfig(bind, advertised, connectNs, handshakeNs, stallNs, queueCapacity, chunkBytes,
-                sendBufferBytes,
-                receiveBufferBytes, maxHandshaking);
+        return new TcpConfig(bind, advertised, secret, new Times(connectNs, handshakeNs, stallNs), limits);
     }
 
     /**
@@ -94,9 +125,8 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, long conne
      * @return a copy
      */
     public TcpConfig withLimits(int queue, int chunk, int handshaking) {
-        return new TcpConfig(bind, advertised, connectTimeoutNs, handshakeTimeoutNs, stallTimeoutNs, queue, chunk,
-                sendBufferBytes,
-                receiveBufferBytes, handshaking);
+        return new TcpConfig(bind, advertised, secret, times,
+                new Limits(queue, chunk, handshaking, limits.sendBufferBytes, limits.receiveBufferBytes));
     }
 
     /**
@@ -107,20 +137,19 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, long conne
      * @return a copy
      */
     public TcpConfig withSocketBuffers(int sendBytes, int receiveBytes) {
-        return new TcpConfig(bind, advertised, connectTimeoutNs, handshakeTimeoutNs, stallTimeoutNs, queueCapacity,
-                chunkBytes,
-                sendBytes, receiveBytes, maxHandshaking);
+        return new TcpConfig(bind, advertised, secret, times,
+                new Limits(limits.queue, limits.chunkBytes, limits.handshaking, sendBytes, receiveBytes));
     }
 
     /** Prepares a connection for the poller: small frames leave at once, no call blocks. */
     void tune(SocketChannel channel) throws IOException {
         channel.configureBlocking(false);
         channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-        if (sendBufferBytes > 0) {
-            channel.setOption(StandardSocketOptions.SO_SNDBUF, sendBufferBytes);
+        if (limits.sendBufferBytes > 0) {
+            channel.setOption(StandardSocketOptions.SO_SNDBUF, limits.sendBufferBytes);
         }
-        if (receiveBufferBytes > 0) {
-            channel.setOption(StandardSocketOptions.SO_RCVBUF, receiveBufferBytes);
+        if (limits.receiveBufferBytes > 0) {
+            channel.setOption(StandardSocketOptions.SO_RCVBUF, limits.receiveBufferBytes);
         }
     }
 

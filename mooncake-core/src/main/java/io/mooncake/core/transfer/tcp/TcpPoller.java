@@ -44,6 +44,7 @@ final class TcpPoller implements Poller {
     private final TcpConfig config;
     private final EngineContext context;
     private final TcpInbox inbox;
+    private final Credentials credentials;
     private final Selector selector;
     private final Acceptor acceptor;
     private final LimitedLog log;
@@ -70,11 +71,12 @@ final class TcpPoller implements Poller {
     private volatile boolean parked;
     private volatile boolean closed;
 
-    TcpPoller(TcpConfig config, EngineContext context, TcpInbox inbox, Selector selector, ServerSocketChannel server)
-            throws IOException {
+    TcpPoller(TcpConfig config, EngineContext context, Credentials credentials, Selector selector,
+            ServerSocketChannel server) throws IOException {
         this.config = config;
         this.context = context;
-        this.inbox = inbox;
+        this.credentials = credentials;
+        inbox = new TcpInbox(config.limits().queue());
         this.selector = selector;
         log = new LimitedLog(context.self(), context.nanoClock());
         acceptor = new Acceptor(this, selector, server);
@@ -90,6 +92,14 @@ final class TcpPoller implements Poller {
 
     EngineContext context() {
         return context;
+    }
+
+    TcpInbox inbox() {
+        return inbox;
+    }
+
+    Credentials credentials() {
+        return credentials;
     }
 
     Selector selector() {
@@ -186,17 +196,17 @@ final class TcpPoller implements Poller {
     private @Nullable ClientLane laneTo(Peer peer, @Nullable GuardedRead read) {
         ClientLane lane = clients.get(peer.id());
         if (lane == null) {
-            Endpoint endpoint = peer.endpoints().get(TcpTransferEngine.NAME);
+            String address = peer.addresses().get(TcpTransferEngine.NAME);
             try {
-                if (endpoint == null) {
+                if (address == null) {
                     throw new LaneLost(Kind.PEER_UNREACHABLE, "it listens on no tcp address");
                 }
-                lane = connect(peer.id(), endpoint);
-            } catch (IOException | UnresolvedAddressException | SecurityException e) {
+                lane = connect(peer.id(), Endpoint.parse(address, 0));
+            } catch (IOException | UnresolvedAddressException | SecurityException | MooncakeException e) {
                 if (read != null) {
                     end(read, ReadStatus.UNREACHABLE,
                             new MooncakeException(Kind.PEER_UNREACHABLE, "node " + peer.id() + " at "
-                                    + endpoint + " by tcp: " + (e.getMessage() == null ? e.toString() : e.getMessage()),
+                                    + address + " by tcp: " + (e.getMessage() == null ? e.toString() : e.getMessage()),
                                     e));
                 }
                 return null;

@@ -31,7 +31,6 @@ public final class TcpTransferEngine implements TransferEngine {
 
     private static final int BACKLOG = 1024;
 
-    private final TcpInbox inbox;
     private final TcpPoller poller;
     private final Endpoint advertised;
 
@@ -40,20 +39,20 @@ public final class TcpTransferEngine implements TransferEngine {
      *
      * @param context the node's
      * @param config settings
+     * @param environment what is injected
      * @throws MooncakeException CONFIG_ERROR for an address that must not be bound or advertised, or cannot be bound
      */
-    public TcpTransferEngine(EngineContext context, TcpConfig config) {
+    public TcpTransferEngine(EngineContext context, TcpConfig config, TcpEnvironment environment) {
         if (context.cluster().getBytes(StandardCharsets.UTF_8).length > Frames.MAX_CLUSTER_BYTES) {
             throw new MooncakeException(Kind.CONFIG_ERROR,
                     "cluster name '" + context.cluster() + "' is longer than " + Frames.MAX_CLUSTER_BYTES + " bytes");
         }
-        InetAddress address = allowed(config.bind());
+        InetAddress address = allowed(config);
         Endpoint told = config.advertised();
         if (told != null && resolve("advertised", told).isAnyLocalAddress()) {
             throw new MooncakeException(Kind.CONFIG_ERROR,
                     "advertised address " + told + " stands for no host: name one that peers can dial");
         }
-        inbox = new TcpInbox(config.queueCapacity());
         InetSocketAddress bound;
         try (Opening opening = new Opening()) {
             opening.selector = Selector.open();
@@ -61,7 +60,8 @@ public final class TcpTransferEngine implements TransferEngine {
             opening.server.configureBlocking(false);
             opening.server.bind(new InetSocketAddress(address, config.bind().port()), BACKLOG);
             bound = (InetSocketAddress) opening.server.getLocalAddress();
-            poller = new TcpPoller(config, context, inbox, opening.selector, opening.server);
+            poller = new TcpPoller(config, context, new Credentials(config.secret(), environment.random()),
+                    opening.selector, opening.server);
             opening.kept = true;
         } catch (IOException e) {
             throw new MooncakeException(Kind.CONFIG_ERROR, "tcp engine of node " + context.self() + " cannot listen on "
@@ -72,13 +72,20 @@ public final class TcpTransferEngine implements TransferEngine {
                 : new Endpoint(told.host(), told.port() == 0 ? bound.getPort() : told.port());
     }
 
-    private static InetAddress allowed(Endpoint bind) {
+    /** Without a secret any stranger could read: only on loopback are there none. */
+    private static InetAddress allowed(TcpConfig config) {
+        Endpoint bind = config.bind();
         InetAddress address = resolve("bind", bind);
-        if (!address.isLoopbackAddress()) {
+        if (config.secret() == null && !address.isLoopbackAddress()) {
             throw new MooncakeException(Kind.CONFIG_ERROR, "tcp.bind: address " + bind + (address.isAnyLocalAddress()
                     ? " stands for every interface"
                     : " is not a loopback address")
-                    + ": peers are not authenticated in this version, any stranger could read there; only loopback (127.0.0.1, ::1) is allowed");
+                    + ": without a secret peers are not authenticated, any stranger could read there:"
+                    + " set cluster.secret or cluster.secretFile; only loopback (127.0.0.1, ::1) is allowed without");
+        }
+        if (address.isAnyLocalAddress() && config.advertised() == null) {
+            throw new MooncakeException(Kind.CONFIG_ERROR, "tcp.bind: address " + bind
+                    + " stands for every interface, peers cannot dial it: set tcp.advertise to one that they can");
         }
         return address;
     }
@@ -97,18 +104,23 @@ public final class TcpTransferEngine implements TransferEngine {
     }
 
     @Override
-    public Optional<Endpoint> advertised() {
-        return Optional.of(advertised);
+    public Optional<String> advertised() {
+        return Optional.of(advertised.toString());
     }
 
     @Override
     public boolean reaches(Peer peer) {
-        return peer.endpoints().containsKey(NAME);
+        return peer.addresses().containsKey(NAME);
     }
 
     @Override
     public boolean submit(GuardedRead read) {
         return offer(read);
+    }
+
+    @Override
+    public void abort(GuardedRead read) {
+        poller.wakeup();
     }
 
     @Override
@@ -124,7 +136,7 @@ public final class TcpTransferEngine implements TransferEngine {
     }
 
     private boolean offer(Object command) {
-        boolean accepted = inbox.offer(command);
+        boolean accepted = poller.inbox().offer(command);
         if (accepted) {
             poller.wakeup();
         }

@@ -39,8 +39,8 @@ final class Raw implements AutoCloseable {
 
     /** Dials a node and shakes hands with it. */
     static Raw dialed(Rig rig, Rig.Side server) throws IOException {
-        Raw raw = dial(rig, server.engine.advertised().orElseThrow());
-        raw.send(hello("raw", "c", server.id.incarnation()));
+        Raw raw = dial(rig, server.endpoint());
+        raw.send(hello("raw", "c", server.id));
         Frame welcome = raw.next();
         if (welcome.type != Frames.WELCOME || welcome.incarnation != server.id.incarnation()) {
             throw new AssertionError("not welcome: " + welcome);
@@ -48,13 +48,13 @@ final class Raw implements AutoCloseable {
         return raw;
     }
 
-    static ByteBuffer hello(String name, String cluster, long incarnation) {
-        byte[] nameBytes = name.getBytes(StandardCharsets.UTF_8);
-        byte[] clusterBytes = cluster.getBytes(StandardCharsets.UTF_8);
+    /** HELLO of a node, whose name need not be one. */
+    static ByteBuffer hello(String name, String cluster, NodeId wanted) {
+        byte[] nonce = new byte[Frames.NONCE_BYTES];
         ByteBuffer frame = buffer(512);
-        Frames.header(frame, Frames.HELLO, 10 + nameBytes.length + clusterBytes.length, 0, incarnation);
-        frame.putLong(9).put((byte) clusterBytes.length).put((byte) nameBytes.length).put(clusterBytes).put(nameBytes);
-        return frame.flip();
+        new Greeting(cluster, new NodeId("x".repeat(name.length()), 9), wanted, nonce).put(frame);
+        int nameAt = Frames.HEADER_BYTES + Frames.HELLO_FIXED_BYTES + cluster.getBytes(StandardCharsets.UTF_8).length;
+        return frame.put(nameAt, name.getBytes(StandardCharsets.UTF_8)).flip();
     }
 
     static ByteBuffer frame(byte type, long cookie, long incarnation, byte[] body) {
@@ -156,6 +156,12 @@ final class Raw implements AutoCloseable {
             this.body = body;
         }
 
+        byte[] bytes() {
+            byte[] bytes = new byte[body.capacity()];
+            body.get(0, bytes);
+            return bytes;
+        }
+
         int status() {
             return body.getInt(0);
         }
@@ -184,7 +190,7 @@ final class Raw implements AutoCloseable {
 
         Peer peer() throws IOException {
             int port = ((InetSocketAddress) server.getLocalAddress()).getPort();
-            return new Peer(id, Map.of("tcp", new Endpoint("127.0.0.1", port)));
+            return new Peer(id, Map.of("tcp", "127.0.0.1:" + port));
         }
 
         Raw accept() {

@@ -2,6 +2,7 @@ package io.mooncake.core.transfer.tcp;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
@@ -23,6 +24,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +37,7 @@ final class Rig implements AutoCloseable {
 
     final Arena arena = Arena.ofShared();
     final List<Side> sides = new ArrayList<>();
+    final Random random = new Random(20_260_101);
     long nowNs = 1;
 
     Side side(String name) {
@@ -114,7 +117,11 @@ final class Rig implements AutoCloseable {
             regions = new RegionTable(id, waiter, () -> nowNs, SECOND_NS);
             engine = new TcpTransferEngine(new EngineContext(id, cluster, regions, guards, counters, () -> nowNs,
                     (from, bytes) -> messages.add(from.name() + ":" + new String(bytes, StandardCharsets.UTF_8))),
-                    config);
+                    config, new TcpEnvironment(random));
+        }
+
+        Endpoint endpoint() {
+            return Endpoint.parse(engine.advertised().orElseThrow(), 0);
         }
 
         Peer peer() {
@@ -212,6 +219,11 @@ final class Rig implements AutoCloseable {
         @Override
         public void unpin(long handle) {
             pinned--;
+        }
+
+        @Override
+        public @Nullable Memory table(int region) {
+            return null;
         }
     }
 

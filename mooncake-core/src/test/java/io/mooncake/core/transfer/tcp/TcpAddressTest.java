@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.core.base.ClusterSecret;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -64,7 +65,7 @@ final class TcpAddressTest {
             return;
         }
         Rig.Side client = at("::1", 0, null);
-        Endpoint told = server.engine.advertised().orElseThrow();
+        Endpoint told = server.endpoint();
         assertEquals(told, Endpoint.parse(told.toString(), 0));
         Region source = server.register(rig.pattern(100_000), Access.READABLE);
         MemorySegment to = rig.filled(100_000, Rig.FILL);
@@ -96,6 +97,22 @@ final class TcpAddressTest {
         assertSays(refused(own.getHostAddress(), 0, null), "is not a loopback address");
     }
 
+    @Test
+    void c85_withASecretAnyAddressMayBeBoundAndAWildcardNeedsAnAdvertisedOne() {
+        TcpConfig secured = TcpConfig.defaults().withSecret(ClusterSecret.of("0123456789abcdef"));
+        Endpoint everywhere = new Endpoint("0.0.0.0", 0);
+        assertSays(assertThrows(MooncakeException.class,
+                () -> rig.side(new NodeId("n", 1), "c", secured.withAddresses(everywhere, null))), "tcp.advertise");
+        Rig.Side server = rig.side(new NodeId("n", 1), "c",
+                secured.withAddresses(everywhere, new Endpoint("127.0.0.1", 0)));
+        Rig.Side client = rig.side(new NodeId("m", 2), "c", secured);
+        Region source = server.register(rig.pattern(64), Access.READABLE);
+        Rig.Result read = client.read(server.peer(), source.id(), 0, 64,
+                client.register(rig.filled(64, Rig.FILL), Access.LOCAL_ONLY));
+        rig.until(read::ended);
+        assertEquals(ReadStatus.OK, read.status);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {"0.0.0.0", "::"})
     void c85_wildcardsAreNotAdvertised(String host) {
@@ -104,17 +121,17 @@ final class TcpAddressTest {
 
     @Test
     void c85_whatIsToldIsWhatWasBound() {
-        Endpoint told = at("127.0.1.1", 0, null).engine.advertised().orElseThrow();
+        Endpoint told = at("127.0.1.1", 0, null).endpoint();
         assertEquals("127.0.1.1", told.host());
         assertTrue(told.port() > 0);
-        Endpoint named = at("localhost", 0, null).engine.advertised().orElseThrow();
+        Endpoint named = at("localhost", 0, null).endpoint();
         assertTrue(named.host().equals("127.0.0.1") || named.host().equals("0:0:0:0:0:0:0:1"), named.host());
         Rig.Side behind = at("127.0.0.1", 0, new Endpoint("127.0.0.2", 0));
-        Endpoint forwarded = behind.engine.advertised().orElseThrow();
+        Endpoint forwarded = behind.endpoint();
         assertEquals("127.0.0.2", forwarded.host());
         assertTrue(forwarded.port() > 0);
         assertEquals(new Endpoint("127.0.0.3", 9000),
-                at("127.0.0.1", 0, new Endpoint("127.0.0.3", 9000)).engine.advertised().orElseThrow());
+                at("127.0.0.1", 0, new Endpoint("127.0.0.3", 9000)).endpoint());
     }
 
     @Test
@@ -135,7 +152,7 @@ final class TcpAddressTest {
     void c86_fiftyEnginesOnPortZero() {
         Set<Integer> ports = new HashSet<>();
         for (int i = 0; i < 50; i++) {
-            ports.add(at("127.0.0.1", 0, null).engine.advertised().orElseThrow().port());
+            ports.add(at("127.0.0.1", 0, null).endpoint().port());
         }
         assertEquals(50, ports.size());
         List<Rig.Result> results = new ArrayList<>();
@@ -158,8 +175,8 @@ final class TcpAddressTest {
         side.engine.poller().wakeup();
         side.engine.poller().park(1_000_000_000);
         assertEquals(0, side.engine.poller().doWork());
-        Endpoint told = side.engine.advertised().orElseThrow();
-        assertEquals(told.port(), at("127.0.0.1", told.port(), null).engine.advertised().orElseThrow().port(),
+        Endpoint told = side.endpoint();
+        assertEquals(told.port(), at("127.0.0.1", told.port(), null).endpoint().port(),
                 "the port is free again");
     }
 

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.Counter;
-import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
@@ -68,14 +67,14 @@ final class TcpFailureTest {
 
     @Test
     void shouldEndUnreachableWhenTheHostHasNoAddress() {
-        Peer nowhere = new Peer(new NodeId("x", 1), Map.of("tcp", new Endpoint("no.such.host.invalid", 1)));
+        Peer nowhere = new Peer(new NodeId("x", 1), Map.of("tcp", "no.such.host.invalid:1"));
         assertUnreachable(client.read(nowhere, 1, 0, 8, into), Kind.PEER_UNREACHABLE, "no.such.host.invalid");
     }
 
     @Test
     void shouldEndUnreachableWhenAnotherLifeAnswers() {
         Rig.Side server = rig.side("server");
-        Peer earlier = new Peer(new NodeId("server", 17), server.peer().endpoints());
+        Peer earlier = new Peer(new NodeId("server", 17), server.peer().addresses());
         assertUnreachable(client.read(earlier, 1, 0, 8, into), Kind.STALE_INCARNATION,
                 "node " + server.id + " answers here");
         assertEquals(1, server.count(Counter.HANDSHAKES_REFUSED));
@@ -94,8 +93,8 @@ final class TcpFailureTest {
             Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
             try (Raw raw = listener.accept()) {
                 raw.next();
-                raw.send(Raw.frame(Frames.WELCOME, 0, 5, new byte[0]).put(Frames.VERSION_AT, (byte) 2));
-                assertUnreachable(result, Kind.PROTOCOL_ERROR, "speaks version 2");
+                raw.send(Raw.frame(Frames.WELCOME, 0, 5, new byte[0]).put(Frames.VERSION_AT, (byte) 1));
+                assertUnreachable(result, Kind.PROTOCOL_ERROR, "speaks version 1");
             }
         }
     }
@@ -153,7 +152,7 @@ final class TcpFailureTest {
             Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
             try (Raw raw = listener.accept()) {
                 raw.next();
-                rig.nowNs += client.config.handshakeTimeoutNs();
+                rig.nowNs += client.config.times().handshakeNs();
                 assertUnreachable(result, Kind.PEER_UNREACHABLE, "no handshake within 5000 ms");
             }
         }
@@ -164,7 +163,7 @@ final class TcpFailureTest {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
             Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
             try (Raw raw = listener.serving(8, new Raw.Frame[1])) {
-                rig.nowNs += client.config.stallTimeoutNs();
+                rig.nowNs += client.config.times().stallNs();
                 assertUnreachable(result, Kind.PEER_UNREACHABLE, "answered nothing for 10000 ms");
                 assertEquals(0, raw.awaitEnd());
             }

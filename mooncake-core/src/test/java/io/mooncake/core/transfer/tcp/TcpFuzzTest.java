@@ -37,7 +37,7 @@ final class TcpFuzzTest {
             boolean greeted = random.nextInt(4) > 0;
             try (Raw raw = greeted
                     ? Raw.dialed(rig, server)
-                    : Raw.dial(rig, server.engine.advertised().orElseThrow())) {
+                    : Raw.dial(rig, server.endpoint())) {
                 raw.send(garbage(random, server, source.id(), guarded.id()));
                 for (int i = 0; i < 20; i++) {
                     rig.cycle();

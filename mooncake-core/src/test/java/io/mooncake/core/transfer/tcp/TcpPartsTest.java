@@ -91,12 +91,13 @@ final class TcpPartsTest {
     void shouldKnowWhatEachSideMayReceive() throws ProtocolException {
         ByteBuffer frame = Raw.buffer(64);
         for (int type = -1; type < 20; type++) {
-            for (int body : new int[]{Integer.MIN_VALUE, -1, 0, 4, 24, 48, 100, 700, 65536, 65537, (1 << 20) + 16,
+            for (int body : new int[]{Integer.MIN_VALUE, -1, 0, 4, 24, 32, 48, 100, 700, 65536, 65537, (1 << 20) + 16,
                     (1 << 20) + 17,
                     Integer.MAX_VALUE}) {
                 Frames.header(frame.clear(), (byte) type, body, 0, 0);
                 boolean toServer = switch (type) {
-                    case Frames.HELLO -> body == 24 || body == 48 || body == 100;
+                    case Frames.HELLO -> body == 48 || body == 100;
+                    case Frames.PROOF -> body == 32;
                     case Frames.QUERY -> body == 4;
                     case Frames.READ -> body == 48;
                     case Frames.CANCEL -> body == 0;
@@ -104,7 +105,8 @@ final class TcpPartsTest {
                     default -> false;
                 };
                 boolean toClient = switch (type) {
-                    case Frames.WELCOME -> body == 0;
+                    case Frames.CHALLENGE -> body == 32;
+                    case Frames.WELCOME -> body == 0 || body == 32;
                     case Frames.REFUSED, Frames.END -> body >= 4 && body < 700;
                     case Frames.REGION -> body == 24;
                     case Frames.CHUNK -> body >= 24 && body <= (1 << 20) + 16;

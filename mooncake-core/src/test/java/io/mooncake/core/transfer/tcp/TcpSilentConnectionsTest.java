@@ -37,10 +37,10 @@ final class TcpSilentConnectionsTest {
     @Test
     void c80_fiveHundredSilentConnections() throws IOException {
         Rig.Side server = rig.side(new NodeId("server", 1), "c", TcpConfig.defaults().withLimits(64, 4096, 1000));
-        Raw.dial(rig, server.engine.advertised().orElseThrow()).close();
+        Raw.dial(rig, server.endpoint()).close();
         rig.settle();
         List<SocketChannel> silent = new ArrayList<>();
-        var endpoint = server.engine.advertised().orElseThrow();
+        var endpoint = server.endpoint();
         var address = new InetSocketAddress(endpoint.host(), endpoint.port());
         for (int i = 0; i < CONNECTIONS; i++) {
             silent.add(SocketChannel.open(address));
@@ -48,7 +48,7 @@ final class TcpSilentConnectionsTest {
         rig.settle();
         long with = usedBytes();
         long before = server.count(Counter.HANDSHAKES_REFUSED);
-        rig.nowNs += server.config.handshakeTimeoutNs();
+        rig.nowNs += server.config.times().handshakeNs();
         rig.until(() -> server.count(Counter.HANDSHAKES_REFUSED) == before + CONNECTIONS);
         rig.settle();
         long without = usedBytes();

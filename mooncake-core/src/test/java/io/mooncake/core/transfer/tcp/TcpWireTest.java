@@ -101,7 +101,7 @@ final class TcpWireTest {
         MemorySegment memory = rig.pattern(4096);
         server.register(memory, Access.READABLE);
         try (Raw raw = Raw.dialed(rig, server)) {
-            raw.send(Raw.frame((byte) 11, 1, server.id.incarnation(), new byte[64]));
+            raw.send(Raw.frame((byte) 33, 1, server.id.incarnation(), new byte[64]));
             assertEquals(0, raw.awaitEnd());
         }
         assertEquals(1, server.count(Counter.PROTOCOL_ERRORS));
@@ -133,7 +133,7 @@ final class TcpWireTest {
         Rig.Side client = rig.side("client");
         Region source = server.register(rig.pattern(4096), Access.READABLE);
         Region into = client.register(rig.filled(4096, Rig.FILL), Access.LOCAL_ONLY);
-        var endpoint = server.engine.advertised().orElseThrow();
+        var endpoint = server.endpoint();
         byte[] clientHello = new byte[200];
         clientHello[0] = 0x16;
         clientHello[1] = 3;
@@ -146,13 +146,13 @@ final class TcpWireTest {
         assertEquals(2, server.count(Counter.PROTOCOL_ERRORS));
         Raw.dial(rig, endpoint).close();
         try (Raw silent = Raw.dial(rig, endpoint); Raw partial = Raw.dial(rig, endpoint)) {
-            partial.send(Raw.hello("raw", "c", server.id.incarnation()).limit(7));
+            partial.send(Raw.hello("raw", "c", server.id).limit(7));
             rig.settle();
             Rig.Result good = client.read(server.peer(), source.id(), 0, 4096, into);
             rig.until(good::ended);
             assertEquals(ReadStatus.OK, good.status);
             assertFalse(silent.hasEnded() || partial.hasEnded());
-            rig.nowNs += server.config.handshakeTimeoutNs();
+            rig.nowNs += server.config.times().handshakeNs();
             assertEquals(0, silent.awaitEnd());
             assertEquals(0, partial.awaitEnd());
         }
@@ -165,7 +165,7 @@ final class TcpWireTest {
         Rig.Side narrow = rig.side(new NodeId("narrow", 3), "c", TcpConfig.defaults().withLimits(16, 4096, 3));
         List<Raw> strangers = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
-            strangers.add(Raw.dial(rig, narrow.engine.advertised().orElseThrow()));
+            strangers.add(Raw.dial(rig, narrow.endpoint()));
             rig.settle();
             rig.nowNs += 1;
         }
@@ -184,15 +184,15 @@ final class TcpWireTest {
 
     @Test
     void shouldRefuseAnotherVersionByName() throws IOException {
-        try (Raw raw = Raw.dial(rig, server.engine.advertised().orElseThrow())) {
-            ByteBuffer hello = Raw.hello("raw", "c", server.id.incarnation());
+        try (Raw raw = Raw.dial(rig, server.endpoint())) {
+            ByteBuffer hello = Raw.hello("raw", "c", server.id);
             raw.send(hello.put(Frames.VERSION_AT, (byte) 9));
             Raw.Frame refused = raw.next();
             assertEquals(Frames.REFUSED, refused.type);
             assertEquals(Frames.WHY_VERSION, refused.status());
             assertEquals(server.id.incarnation(), refused.incarnation);
             assertEquals(
-                    "node " + server.id + " speaks version 1 of the protocol, not 9: run the same release everywhere",
+                    "node " + server.id + " speaks version 2 of the protocol, not 9: run the same release everywhere",
                     refused.text());
             assertEquals(0, raw.awaitEnd());
         }
@@ -200,20 +200,20 @@ final class TcpWireTest {
 
     @Test
     void shouldCloseOnIllegalHandshakes() throws IOException {
-        ByteBuffer badName = Raw.hello("no/name", "c", server.id.incarnation());
-        ByteBuffer badLengths = Raw.hello("raw", "c", server.id.incarnation());
-        badLengths.put(Frames.HEADER_BYTES + 8, (byte) 200);
+        ByteBuffer badName = Raw.hello("no/name", "c", server.id);
+        ByteBuffer badLengths = Raw.hello("raw", "c", server.id);
+        badLengths.put(Frames.HEADER_BYTES + 8 + Frames.NONCE_BYTES, (byte) 200);
         ByteBuffer noHello = Raw.read(server.id, 1, 0, 1);
         int errors = 0;
         for (ByteBuffer bytes : List.of(badName, badLengths, noHello)) {
-            try (Raw raw = Raw.dial(rig, server.engine.advertised().orElseThrow())) {
+            try (Raw raw = Raw.dial(rig, server.endpoint())) {
                 raw.send(bytes);
                 assertEquals(0, raw.awaitEnd());
                 assertEquals(++errors, server.count(Counter.PROTOCOL_ERRORS));
             }
         }
         try (Raw raw = Raw.dialed(rig, server)) {
-            raw.send(Raw.hello("raw", "c", server.id.incarnation()));
+            raw.send(Raw.hello("raw", "c", server.id));
             assertEquals(0, raw.awaitEnd(), "a second handshake");
         }
     }
@@ -221,9 +221,9 @@ final class TcpWireTest {
     @Test
     void shouldTakeFramesInAnyPortions() throws IOException {
         Region source = server.register(rig.pattern(4096), Access.READABLE);
-        ByteBuffer all = Raw.buffer(1000).put(Raw.hello("raw", "c", server.id.incarnation()));
+        ByteBuffer all = Raw.buffer(1000).put(Raw.hello("raw", "c", server.id));
         all.put(Raw.read(server.id, source.id(), 5, 10)).put(Raw.read(server.id, source.id(), 6, 11)).flip();
-        try (Raw raw = Raw.dial(rig, server.engine.advertised().orElseThrow())) {
+        try (Raw raw = Raw.dial(rig, server.endpoint())) {
             while (all.hasRemaining()) {
                 raw.send(all.slice(all.position(), 1));
                 all.get();
@@ -234,7 +234,7 @@ final class TcpWireTest {
             assertEquals(16 + 11, raw.next().body.capacity());
             all.rewind();
         }
-        try (Raw raw = Raw.dial(rig, server.engine.advertised().orElseThrow())) {
+        try (Raw raw = Raw.dial(rig, server.endpoint())) {
             raw.send(all.rewind());
             assertEquals(Frames.WELCOME, raw.next().type);
             assertEquals(16 + 10, raw.next().body.capacity());
@@ -265,10 +265,10 @@ final class TcpWireTest {
             rig.settle();
             assertEquals(1, server.guards.pinned, "the socket is full");
             assertEquals(1, source.uses());
-            rig.nowNs += server.config.stallTimeoutNs() - 1;
+            rig.nowNs += server.config.times().stallNs() - 1;
             rig.settle();
             assertEquals(1, server.guards.pinned);
-            rig.nowNs += server.config.stallTimeoutNs();
+            rig.nowNs += server.config.times().stallNs();
             rig.until(() -> server.guards.pinned == 0);
             assertEquals(0, source.uses());
             assertEquals(1, server.count(Counter.LANES_LOST));
