@@ -10,11 +10,14 @@ import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.registry.LocalRegistry;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
+import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.MessageHandler;
+import io.mooncake.core.transfer.TransferEngine;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -22,6 +25,7 @@ import java.util.TreeMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -63,11 +67,12 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
      * @param wallClock gives the incarnation
      * @param random gives the incarnation
      * @param threads makes the agents' threads
+     * @param engines makes the node's engines, in the order of preference; null = local and TCP
      */
     public record Environment(Registry registry, Scheduler scheduler, MemorySource memory, MessageHandler messages,
             @Nullable Executor callbackExecutor, LongSupplier nanoClock, InstantSource wallClock,
-            RandomGenerator random,
-            ThreadFactory threads) {}
+            RandomGenerator random, ThreadFactory threads,
+            @Nullable Function<EngineContext, List<TransferEngine>> engines) {}
 
     private static final long SMALL_BLOCK = 1 << 20;
 
@@ -215,6 +220,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         private InstantSource wallClock = InstantSource.system();
         private RandomGenerator random = RandomGenerator.getDefault();
         private ThreadFactory threads = Thread.ofPlatform().daemon().factory();
+        private @Nullable Function<EngineContext, List<TransferEngine>> engines;
 
         Builder(String name) {
             this.name = name;
@@ -496,6 +502,18 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         }
 
         /**
+         * Replaces the engines that a node has by default, for engines of one's own.
+         *
+         * @param factory makes them in the order of preference, at least one; called once, at start. Where threads are shared the
+         *     thread parks in the last one's poller, hence the others' commands are to wake that
+         * @return this
+         */
+        public Builder engines(Function<EngineContext, List<TransferEngine>> factory) {
+            engines = factory;
+            return this;
+        }
+
+        /**
          * Checks everything.
          *
          * @return the configuration
@@ -504,7 +522,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         public NodeConfig build() {
             Environment environment = new Environment(registry == null ? new LocalRegistry() : registry, scheduler,
                     memory,
-                    messages, callbackExecutor, nanoClock, wallClock, random, threads);
+                    messages, callbackExecutor, nanoClock, wallClock, random, threads, engines);
             return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, evictionPolicy, bind,
                     advertise,
                     transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
