@@ -63,7 +63,8 @@ final class CancelCommand implements Callable<Integer> {
         FreeMemory.read(Path.of("/")).check(settings.bytes(), "--sizes or --window");
         PrintWriter out = spec.commandLine().getOut();
         PrintWriter err = spec.commandLine().getErr();
-        out.printf("canceling %,d pulls of %s by %s, %d in flight; %s, idle %s, seed %d%n", count, sizes, engine, window,
+        out.printf("canceling %,d pulls of %s by %s, %d in flight; %s, idle %s, seed %d%n", count, sizes, engine,
+                window,
                 settings.nodes().threadingText(), settings.nodes().idleText(), seed);
         out.flush();
         CancelFigures figures = new CancelFigures(settings);

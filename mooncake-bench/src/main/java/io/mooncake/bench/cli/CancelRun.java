@@ -120,7 +120,8 @@ final class CancelRun implements AutoCloseable {
 
     /** Does it for every seat at the same time, in a thread each; throws what the first of them threw. */
     private void everywhere(Consumer<CancelSeat> what) {
-        try (ExecutorService threads = Executors.newThreadPerTaskExecutor(Thread.ofPlatform().name("seat-", 0).factory())) {
+        try (ExecutorService threads = Executors
+                .newThreadPerTaskExecutor(Thread.ofPlatform().name("seat-", 0).factory())) {
             List<Callable<Void>> tasks = new ArrayList<>();
             for (CancelSeat seat : seats) {
                 tasks.add(() -> {

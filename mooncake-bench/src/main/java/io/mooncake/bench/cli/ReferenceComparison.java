@@ -72,7 +72,8 @@ final class ReferenceComparison {
 
     /** What the ratio must be. */
     private enum Gate {
-        RATE_64M(64L << 20, 1, What.RATE, Lanes.ONE, 1.0), BEST_64M(64L << 20, 1, What.RATE, Lanes.BEST_OF_SEVERAL, 1.15),
+        RATE_64M(64L << 20, 1, What.RATE, Lanes.ONE, 1.0), BEST_64M(64L << 20, 1, What.RATE, Lanes.BEST_OF_SEVERAL,
+                1.15),
         //
         RATE_1M(1L << 20, 16, What.RATE, Lanes.BEST, 1.1), LATENCY_4K(4096, 1, What.LATENCY, Lanes.ONE, 1.5);
 
@@ -148,7 +149,8 @@ final class ReferenceComparison {
      * @param schedule how often
      * @param out where figures are printed
      */
-    ReferenceComparison(PullSettings settings, List<Integer> lanes, Path reference, Schedule schedule, PrintWriter out) {
+    ReferenceComparison(PullSettings settings, List<Integer> lanes, Path reference, Schedule schedule,
+            PrintWriter out) {
         this.settings = settings;
         this.lanes = lanes.isEmpty() ? List.of(DEFAULT_LANES) : lanes;
         this.program = reference;
@@ -171,9 +173,11 @@ final class ReferenceComparison {
      * @return the figures for JSON
      */
     Map<String, Object> run() {
-        out.printf("%d pairs of %d + %d runs: java %s and ours, in alternation; %s, idle %s, outstanding %s, lanes %s%n",
+        out.printf(
+                "%d pairs of %d + %d runs: java %s and ours, in alternation; %s, idle %s, outstanding %s, lanes %s%n",
                 pairs, runs, runs, program.getFileName(), settings.nodes().threadingText(),
-                settings.nodes().idleText(), settings.outstanding(), lanes.equals(List.of(DEFAULT_LANES)) ? "default" : lanes);
+                settings.nodes().idleText(), settings.outstanding(),
+                lanes.equals(List.of(DEFAULT_LANES)) ? "default" : lanes);
         long start = System.nanoTime();
         for (int pair = 0; pair < pairs; pair++) {
             runPair(pair);

@@ -39,7 +39,8 @@ class MainTest {
             "cancel --count 0", "cancel --window 0", "cancel --sizes 1MiB", "cancel --sizes 2MiB..1MiB",
             "cancel --sizes 1..64MiB", "cancel --sizes x..y", "cancel --threading invoker", "cancel --set x=1",
             "cancel --window-bytes 0", "cancel --json .", "cancel --sizes 1MiB..1GiB --window 16",
-            "fair --outstanding 0", "fair --peers 0", "fair --seconds 0", "fair --large 2GiB", "fair --threading invoker",
+            "fair --outstanding 0", "fair --peers 0", "fair --seconds 0", "fair --large 2GiB",
+            "fair --threading invoker",
             "replay --capacity 1000000000 --block-size 64GiB", "replay --nodes 1 --capacity 4 --policy clairvoyant"})
     void shouldAnswerBadInputWithOneLineAndExitCode2(String args) {
         CliRun run = CliRun.of(args.isEmpty() ? new String[0] : args.split(" "));
