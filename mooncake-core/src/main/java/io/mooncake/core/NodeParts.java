@@ -93,7 +93,8 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 environment.memory());
         Region region = regions.register(pool.memory(), Access.GUARDED);
         BlockManager blocks = new BlockManager(
-                new ManagerConfig(id, List.of(new PoolBinding(pool, region)), counters, environment.nanoClock(), waits,
+                new ManagerConfig(id, List.of(new PoolBinding(pool, region, config.checksums())), counters,
+                        environment.nanoClock(), waits,
                         registry::highestCounter, config.allocateTimeout().toNanos(), config.cachedBlocks(), policy),
                 new Announcer(id, registry, events, doorbell));
         undo.push(() -> blocks.close(life.nowNs()));

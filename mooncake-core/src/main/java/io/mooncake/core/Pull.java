@@ -244,6 +244,13 @@ final class Pull implements Transfer.Work, ReadListener {
                 node.events().raise(BlockEvent.Kind.STALE, source);
                 retryOrEnd(part, Outcome.STALE, null);
             }
+            case CHECKSUM -> {
+                node.events().raise(BlockEvent.Kind.DAMAGED, source);
+                if (source.node().equals(node.life().id) && isStillHere(source)) {
+                    blocks().evict(source.id());
+                }
+                retryOrEnd(part, Outcome.CHECKSUM, null);
+            }
             case UNREACHABLE -> {
                 node.events().raise(BlockEvent.Kind.LOST, source);
                 retryOrEnd(part, Outcome.UNREACHABLE, part.read.cause());
@@ -327,6 +334,7 @@ final class Pull implements Transfer.Work, ReadListener {
             case OK -> Counter.PIECES_OK;
             case ABSENT -> Counter.PIECES_ABSENT;
             case STALE -> Counter.PIECES_STALE;
+            case CHECKSUM -> Counter.PIECES_CHECKSUM;
             case TIMED_OUT -> Counter.PIECES_TIMED_OUT;
             case CANCELED -> Counter.PIECES_CANCELED;
             case UNREACHABLE -> Counter.PIECES_UNREACHABLE;

@@ -8,6 +8,11 @@ import org.jspecify.annotations.Nullable;
  * Any thread; allocates nothing.
  */
 public interface GuardSource {
+    /** Bytes that one checksum is of; the last unit of a block is as long as its valid bytes are. */
+    int UNIT_BYTES = 1 << 20;
+    /** {@link #checksum}: there is none. */
+    long NO_CHECKSUM = -1;
+
     /** {@link #pin}: the guard has another value now. */
     long STALE = -1;
     /** {@link #pin}: no guard stands there, or the range is not the guarded one. */
@@ -32,6 +37,29 @@ public interface GuardSource {
      * @return the guard as it is now
      */
     long guard(long handle);
+
+    /**
+     * The checksum that the block's writer made of a unit.
+     *
+     * @param handle what pin answered
+     * @param offset first byte of the range, in the region
+     * @param length bytes of the range
+     * @return CRC32C, 0 to 2^32 - 1, where the range is one whole unit of a block that has checksums; else {@link #NO_CHECKSUM}
+     */
+    default long checksum(long handle, long offset, long length) {
+        return NO_CHECKSUM;
+    }
+
+    /**
+     * How far it is to the end of a unit, so that an engine may cut its chunks where checksums are.
+     *
+     * @param handle what pin answered
+     * @param offset a byte of the block, in the region
+     * @return bytes, more than 0; without an end for a block that has no checksums
+     */
+    default long unitRest(long handle, long offset) {
+        return Long.MAX_VALUE;
+    }
 
     /**
      * Ends a pin. Exactly once for each pin: that is the engine's duty. Pins of the same block have the same handle and are only

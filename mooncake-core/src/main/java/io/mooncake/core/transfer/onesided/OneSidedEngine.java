@@ -76,4 +76,9 @@ public final class OneSidedEngine implements TransferEngine {
     public Poller poller() {
         return poller;
     }
+
+    /** What an engine without reads must not have, in words; empty when it has nothing of it. For tests. */
+    String leftovers() {
+        return poller.leftovers();
+    }
 }

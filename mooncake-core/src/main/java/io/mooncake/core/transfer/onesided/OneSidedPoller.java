@@ -413,6 +413,14 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         }
     }
 
+    String leftovers() {
+        return active.isEmpty() && chunks.used() == 0 && proofs.used() == 0 && credits.taken() == 0
+                ? ""
+                : active.size() + " reads, " + chunks.used() + " chunks, " + proofs.used() + " proofs, "
+                        + credits.taken()
+                        + " credits";
+    }
+
     private static long earlier(long one, long other) {
         return one - other < 0 ? one : other;
     }

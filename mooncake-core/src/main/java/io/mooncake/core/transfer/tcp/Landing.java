@@ -3,12 +3,14 @@ package io.mooncake.core.transfer.tcp;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.ReadStatus;
 import java.io.IOException;
 import java.net.ProtocolException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,6 +25,7 @@ final class Landing {
 
     private final ClientLane lane;
     private final InFlight inFlight;
+    private final CRC32C crc = new CRC32C();
 
     private boolean active;
     private InFlight.@Nullable Slot slot;
@@ -99,7 +102,7 @@ final class Landing {
         try {
             got = channel.read(window(read, asked));
         } catch (IllegalStateException e) {
-            refuse(read, e);
+            refuse(slot, read, e);
             return 0;
         }
         lane.drained = got < asked;
@@ -111,8 +114,7 @@ final class Landing {
     }
 
     /** The destination was freed before its region was closed: this read ends, what comes of it yet is dropped. */
-    private void refuse(GuardedRead read, IllegalStateException why) {
-        InFlight.Slot found = slot;
+    private void refuse(InFlight.@Nullable Slot found, GuardedRead read, IllegalStateException why) {
         if (found != null) {
             found.read = null;
         }
@@ -138,7 +140,7 @@ final class Landing {
                     window.put(window.position(), lane.in, lane.head, bytes);
                     read.received += bytes;
                 } catch (IllegalStateException e) {
-                    refuse(read, e);
+                    refuse(slot, read, e);
                 }
             }
             lane.head += bytes;
@@ -148,26 +150,49 @@ final class Landing {
             return false;
         }
         long guard = lane.in.getLong(lane.head);
+        long checksum = lane.in.getLong(lane.head + Long.BYTES);
         lane.head += Frames.TRAILER_BYTES;
         active = false;
-        prove(guard);
+        prove(guard, checksum);
         return true;
     }
 
-    private void prove(long guard) {
+    private void prove(long guard, long checksum) {
         InFlight.Slot found = slot;
         slot = null;
         if (found == null) {
             return;
         }
         GuardedRead read = found.read;
-        found.position += chunkBytes;
         boolean proven = guard == found.expected;
+        boolean whole = !proven || checksum == GuardSource.NO_CHECKSUM || read == null
+                || isUndamaged(found, read, checksum);
+        found.position += chunkBytes;
         if (!proven || found.position == found.length) {
+            read = found.read;
             inFlight.end(found);
             if (read != null) {
-                lane.poller.end(read, proven ? ReadStatus.OK : ReadStatus.STALE, null);
+                lane.poller.end(read, !proven ? ReadStatus.STALE : whole ? ReadStatus.OK : ReadStatus.CHECKSUM, null);
             }
+        } else if (!whole && found.read != null) {
+            lane.abandon(found, found.read, ReadStatus.CHECKSUM);
         }
+    }
+
+    /** Sums up what has landed of a chunk that is a whole unit of its block. */
+    private boolean isUndamaged(InFlight.Slot found, GuardedRead read, long checksum) {
+        crc.reset();
+        try {
+            for (int done = 0; done < chunkBytes;) {
+                int bytes = (int) read.runAt(found.position + done, chunkBytes - done);
+                crc.update(lane.poller.destination(read).at(read.destinationAt(found.position + done), bytes));
+                done += bytes;
+            }
+        } catch (IllegalStateException e) {
+            refuse(found, read, e);
+            return true;
+        }
+        read.verified += chunkBytes;
+        return crc.getValue() == checksum;
     }
 }

@@ -109,7 +109,7 @@ final class TcpPartsTest {
                     case Frames.WELCOME -> body == 0 || body == 32;
                     case Frames.REFUSED, Frames.END -> body >= 4 && body < 700;
                     case Frames.REGION -> body == 24;
-                    case Frames.CHUNK -> body >= 24 && body <= (1 << 20) + 16;
+                    case Frames.CHUNK -> body > 24 && body <= (1 << 20) + 24;
                     default -> false;
                 };
                 check(frame, true, toServer, body);
