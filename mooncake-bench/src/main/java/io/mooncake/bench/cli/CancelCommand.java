@@ -36,7 +36,7 @@ final class CancelCommand implements Callable<Integer> {
     @Option(names = "--count", paramLabel = "N", defaultValue = "100000", description = "Pulls to be canceled (default: ${DEFAULT-VALUE}).")
     private int count;
 
-    @Option(names = "--sizes", paramLabel = "FROM..TO", defaultValue = "1MiB..64MiB", description = "Bytes of a pull, at random between them, small ones as often as large ones (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--sizes", paramLabel = "FROM..TO", defaultValue = "1MiB..64MiB", description = "Bytes of a pull, at random between them (default: ${DEFAULT-VALUE}).")
     private String sizes = "";
 
     @Option(names = "--window", paramLabel = "N", defaultValue = "4", description = "Pulls in flight; every second one goes into the pool, the others into the caller's own memory (default: ${DEFAULT-VALUE}).")

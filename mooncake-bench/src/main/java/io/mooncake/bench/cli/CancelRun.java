@@ -98,6 +98,7 @@ final class CancelRun implements AutoCloseable {
      * @param progress is told after each
      */
     void run(Progress progress) {
+        FirstPull.await(node, server.blocks().getFirst());
         // All that no pull is going to need gets an owner.
         for (int i = 0; i < CancelSettings.WATCHED; i++) {
             seats.forEach(seat -> fill(seat, seat.reuse(settings.smallest()), "nothing"));
@@ -209,7 +210,8 @@ final class CancelRun implements AutoCloseable {
         seat.free();
     }
 
-    private void fill(CancelSeat seat, CancelSeat.Reused memory, String after) {
+    /** One at a time: filling and checking takes a core, and what is measured are not the fillers. */
+    private synchronized void fill(CancelSeat seat, CancelSeat.Reused memory, String after) {
         seat.fill(memory, fillings.getAndIncrement(), after, figures::violation);
     }
 

@@ -48,10 +48,9 @@ record CancelSettings(String engine, int count, long smallest, long largest, int
         }
     }
 
-    /** A size as likely between 1 and 2 MiB as between 32 and 64 MiB: a multiple of 8. */
+    /** A size between the bounds, a multiple of 8. */
     long size(SplittableRandom random) {
-        double log = Math.log((double) smallest) + random.nextDouble() * Math.log((double) largest / smallest);
-        return Math.clamp((long) Math.exp(log), smallest, largest) / Long.BYTES * Long.BYTES;
+        return random.nextLong(smallest, largest + 1) / Long.BYTES * Long.BYTES;
     }
 
     /** Every second place pulls into the pool, the others into the caller's memory. */

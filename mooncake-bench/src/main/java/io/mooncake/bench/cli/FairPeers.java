@@ -17,6 +17,7 @@ import java.lang.foreign.Arena;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 
 /** One pulling node and several serving ones with one block each, all in this process. One thread. */
@@ -43,14 +44,14 @@ final class FairPeers implements AutoCloseable {
         try {
             for (long length : lengths) {
                 Node node = start(NodeConfig.builder("peer-" + nodes.size()).registry(serving), settings, length);
-                pulling.withAddress(node.id().name(), engine,
-                        Objects.requireNonNull(
-                                Objects.requireNonNull(serving.peer(node.id())).addresses().get(engine)));
+                Map<String, String> addresses = Objects.requireNonNull(serving.peer(node.id())).addresses();
+                pulling.withAddress(node.id().name(), engine, Served.address(addresses, engine));
                 blocks.add(write(node, length));
             }
             long longest = lengths.stream().mapToLong(Long::longValue).max().orElseThrow();
             reader = start(NodeConfig.builder("reader").registry(pulling), settings, 1 << 20);
             region = reader.register(Memory.of(arena.allocate(longest, 4096)), Access.LOCAL_ONLY);
+            blocks.forEach(block -> FirstPull.await(reader, block));
         } catch (RuntimeException | Error e) {
             nodes.forEach(Node::close);
             arena.close();

@@ -58,6 +58,7 @@ final class PullClient implements AutoCloseable {
                         .poolSize(2 << 20))
                 .build());
         region = node.register(Memory.of(memory), Access.LOCAL_ONLY);
+        FirstPull.await(node, server.blocks().getFirst());
     }
 
     /**

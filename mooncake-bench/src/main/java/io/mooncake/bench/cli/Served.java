@@ -71,12 +71,17 @@ public record Served(Child process, Map<String, String> addresses, List<BlockRef
      * @return a new one, for one reading node
      */
     public LocalRegistry registry(String engine) {
+        return new LocalRegistry().withAddress(TransferServer.NAME, engine, address(addresses, engine));
+    }
+
+    /** Where a node is reached by an engine that was asked for. */
+    static String address(Map<String, String> addresses, String engine) {
         String address = addresses.get(engine);
         if (address == null) {
             throw new BadInputException("--engine = " + engine + ": the serving node is reached by "
                     + String.join(", ", addresses.keySet()) + "; name one of these");
         }
-        return new LocalRegistry().withAddress(TransferServer.NAME, engine, address);
+        return address;
     }
 
     /**
