@@ -60,6 +60,15 @@ final class Pull implements Transfer.Work, ReadListener {
     }
 
     @Override
+    public long received() {
+        long received = 0;
+        for (Part part : parts) {
+            received += part.read.receivedSoFar();
+        }
+        return received;
+    }
+
+    @Override
     public void start(Transfer transfer, long deadlineNs) {
         this.transfer = transfer;
         this.deadlineNs = deadlineNs;

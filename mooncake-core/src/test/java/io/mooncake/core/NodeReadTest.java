@@ -93,6 +93,7 @@ class NodeReadTest {
                     .submit();
             assertEquals(Transfer.State.COMPLETED, transfer.join());
             assertEquals(1, transfer.stage());
+            assertEquals(3008, transfer.received());
             assertTrue(isAll(segment(region), 256 + 5 * 2048, 1024, 7));
             assertTrue(isAll(segment(region), 256, 1024, 7));
             assertTrue(isAll(segment(region), 256 + 2048, 952, 7));

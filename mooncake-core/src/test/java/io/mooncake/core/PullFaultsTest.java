@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
@@ -49,6 +50,28 @@ class PullFaultsTest {
             assertEquals(Outcome.REFUSED, transfer.outcome(0));
             assertEquals(Kind.OUT_OF_BOUNDS, Objects.requireNonNull(transfer.cause(0)).kind());
             assertEquals(Outcome.OK, transfer.outcome(1));
+        }
+    }
+
+    @Test
+    void aReplicaWhoseGuardHadChangedIsNoBlock() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b");
+            BlockRef ref = TestNodes.write(a, ID, BLOCK, 1);
+            a.store().evict(List.of(ID));
+            TestNodes.announced(a);
+            Transfer transfer = b.store()
+                    .prepare(List.of(new Piece(ID, ref, 0, Piece.WHOLE, Destination.replica(), 0)),
+                            TransferOptions.DEFAULT)
+                    .submit();
+            assertEquals(Transfer.State.FAILED, transfer.join());
+            assertEquals(Outcome.STALE, transfer.outcome(0));
+            assertEquals(0, b.counters().get(Counter.BLOCKS_REPLICATED));
+            try (BlockView view = b.store().newView()) {
+                assertFalse(b.store().acquire(ID, view));
+            }
+            assertTrue(TestWaits.until(() -> b.usage().used() == 0), b.usage()::toString);
         }
     }
 

@@ -105,6 +105,31 @@ public final class HouseRules {
                         .as("no Thread.sleep: agents idle by their strategy, waiters park"));
     }
 
+    /**
+     * All rules of a module that wraps a native library: {@code module} uses the facade, the facade its raw bindings, in the package
+     * {@code ffi} below it; nobody sees further, or more of the core.
+     *
+     * @param module the module's root package
+     * @param facade the facade's package
+     * @param library simple name of the one class beside the bindings that the module itself may use
+     * @return the rules, with {@link #bans}
+     */
+    public static Stream<ArchRule> nativeModule(String module, String facade, String library) {
+        String bindings = facade + ".ffi";
+        DescribedPredicate<JavaClass> rawBinding = DescribedPredicate.describe("a raw binding",
+                type -> type.getPackageName().equals(bindings) && !type.getSimpleName().equals(library));
+        ArchRule throughTheFacade = noClasses().that()
+                .resideInAPackage(module)
+                .should()
+                .dependOnClassesThat(rawBinding)
+                .as("raw bindings are used through the facade " + facade + " only");
+        Stream<ArchRule> own = Stream.of(
+                edges("io.mooncake", module, List.of("io.mooncake.core..", facade, bindings)),
+                edges("io.mooncake", facade, List.of("io.mooncake.core.base", bindings)),
+                edges("io.mooncake", bindings, List.of()), throughTheFacade, ownSignatures(module));
+        return Stream.concat(own, bans());
+    }
+
     private static ArchRule nativeAccessOnlyInFfi() {
         return noClasses().that(not(resideInAPackage("..ffi")))
                 .should()

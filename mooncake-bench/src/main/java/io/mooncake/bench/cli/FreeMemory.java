@@ -1,6 +1,7 @@
 package io.mooncake.bench.cli;
 
 import com.sun.management.OperatingSystemMXBean;
+import io.mooncake.core.base.ByteSize;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
@@ -54,6 +55,22 @@ record FreeMemory(long bytes, String source) {
             }
         }
         return free;
+    }
+
+    /**
+     * Refuses a run that does not fit.
+     *
+     * @param needed bytes that it takes
+     * @param options what to lower
+     * @throws BadInputException with the arithmetic
+     */
+    void check(long needed, String options) {
+        long allowed = bytes / 100 * ReplayOptions.MEMORY_SHARE;
+        if (needed > allowed) {
+            throw new BadInputException("about " + ByteSize.rounded((double) needed) + " are needed, more than "
+                    + ReplayOptions.MEMORY_SHARE + " % of the " + ByteSize.rounded((double) bytes) + " free (" + source
+                    + ") = " + ByteSize.rounded((double) allowed) + ": lower " + options);
+        }
     }
 
     private static FreeMemory smallest(FreeMemory soFar, Group files, Path mount, String path) throws IOException {

@@ -54,6 +54,8 @@ final class MicroCommand implements Callable<Integer> {
         //
         RANDOM("LookupBenchmark.random", "acquire + release in 1,000,000 blocks, at random", NO_LIMIT),
         //
+        SUBMIT("SubmitBenchmark.submit", "submit of a prepared pull, until it is in the engine's queue", 150),
+        //
         SLOT("PoolBenchmark.reserveRelease", "reserve + release of a pool slot", NO_LIMIT),
         //
         READ("ReadBenchmark.read", "prepared local read", NO_LIMIT),

@@ -4,6 +4,7 @@ import java.io.Console;
 import java.io.PrintWriter;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
+import java.util.function.DoubleFunction;
 import java.util.function.LongSupplier;
 
 /** Tells how far a run is: on a terminal by one line that is rewritten, else by a line every few seconds. One thread. */
@@ -16,6 +17,7 @@ final class Progress {
     private final boolean terminal;
     private final LongSupplier nanoClock;
     private final long total;
+    private final String unit;
     private final long startNs;
     private long lastNs;
     private boolean shown;
@@ -26,13 +28,15 @@ final class Progress {
      * @param err where to
      * @param terminal whether lines can be rewritten there
      * @param nanoClock tells the time
-     * @param total requests of all passes
+     * @param total how many there are to be done
+     * @param unit what they are called
      */
-    Progress(PrintWriter err, boolean terminal, LongSupplier nanoClock, long total) {
+    Progress(PrintWriter err, boolean terminal, LongSupplier nanoClock, long total, String unit) {
         this.err = err;
         this.terminal = terminal;
         this.nanoClock = nanoClock;
         this.total = total;
+        this.unit = unit;
         startNs = nanoClock.getAsLong();
         lastNs = startNs;
     }
@@ -46,15 +50,16 @@ final class Progress {
     /**
      * Shows the state, if it was not shown just now.
      *
-     * @param stats with at least one request
+     * @param done at least one
+     * @param more what else there is to say after so many seconds; asked only where it is shown
      */
-    void update(ReplayStats stats) {
+    void update(long done, DoubleFunction<String> more) {
         long now = nanoClock.getAsLong();
         if (now - lastNs < (terminal ? REWRITE_NS : LINE_NS)) {
             return;
         }
         lastNs = now;
-        String line = line(stats, Math.max(1, now - startNs));
+        String line = line(done, more, Math.max(1, now - startNs));
         if (terminal) {
             err.print(ERASE_LINE + line);
             shown = true;
@@ -64,14 +69,11 @@ final class Progress {
         err.flush();
     }
 
-    private String line(ReplayStats stats, long elapsedNs) {
-        long done = stats.requests().count();
+    private String line(long done, DoubleFunction<String> more, long elapsedNs) {
         double seconds = elapsedNs / 1e9;
-        return String.format(Locale.ROOT, "%,d of %,d requests (%d %%), %,.0f/s, %.2f GB/s, hit ratio %.4f, %s left%s",
-                done, total,
-                100 * done / total, done / seconds, stats.requests().bytes() / 1e9 / seconds, stats.hitRatio(),
-                duration((long) (seconds * (total - done) / done)),
-                stats.verificationErrors() == 0 ? "" : ", " + stats.verificationErrors() + " VERIFICATION ERRORS");
+        return String.format(Locale.ROOT, "%,d of %,d %s (%d %%), %,.0f/s, %s, %s left", done, total, unit,
+                100 * done / total, done / seconds, more.apply(seconds),
+                duration((long) (seconds * (total - done) / done)));
     }
 
     private static String duration(long seconds) {

@@ -51,14 +51,14 @@ final class PullClient implements AutoCloseable {
         this.settings = settings;
         this.server = server;
         memory = arena.allocate(settings.regionBytes(), 4096);
-        node = Node.start(NodeConfig.builder("client")
-                .registry(server.registry())
-                .blockSize(1 << 20)
-                .poolSize(2 << 20)
-                .threading(settings.threading())
-                .idle(settings.idle())
+        node = Node.start(settings.nodes()
+                .applyTo(NodeConfig.builder("client")
+                        .registry(server.registry(settings.engine()))
+                        .blockSize(1 << 20)
+                        .poolSize(2 << 20))
                 .build());
         region = node.register(Memory.of(memory), Access.LOCAL_ONLY);
+        FirstPull.await(node, server.blocks().getFirst());
     }
 
     /**

@@ -1,35 +1,41 @@
 package io.mooncake.bench.cli;
 
-import io.mooncake.core.IdleMode;
-import io.mooncake.core.ThreadingMode;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** One run of ours in a JVM of its own, as the reference's runs are: measures with one pull outstanding and as short a warm-up, prints a line a size. */
+/** One run of ours in a JVM of its own, as the reference's runs are, and with as short a warm-up; prints a line a figure. */
 final class PullRun {
     private PullRun() {}
 
     /**
      * Measures.
      *
-     * @param args sizes, seconds, region bytes, block bytes, threading mode, idle mode
+     * @param args sizes, numbers outstanding, seconds, region bytes, block bytes, engine; then the nodes' settings
      */
     public static void main(String[] args) {
-        List<Long> sizes = Arrays.stream(args[0].split(",", -1)).map(Long::valueOf).toList();
-        PullSettings settings = new PullSettings(sizes, List.of(1), Double.parseDouble(args[1]),
-                Long.parseLong(args[2]),
-                Long.parseLong(args[3]), ThreadingMode.valueOf(args[4]), IdleMode.valueOf(args[5]), false, false);
-        try (Served server = Served.start(settings.regionBytes(), settings.blockBytes(), settings.threading(),
-                settings.idle());
+        PullSettings settings = new PullSettings(list(args[0]), list(args[1]).stream().map(Math::toIntExact).toList(),
+                Double.parseDouble(args[2]), Long.parseLong(args[3]), Long.parseLong(args[4]), args[5],
+                NodeSettings.ofArgs(Arrays.asList(args).subList(6, args.length)), false, false);
+        try (Served server = Served.start(settings.regionBytes(), settings.blockBytes(), settings.nodes());
                 PullClient client = new PullClient(settings, server)) {
             client.measureAll(figure -> System.out.println(figure.toLine()));
         }
     }
 
     static Child start(PullSettings settings, List<Long> sizes) {
-        String list = String.join(",", sizes.stream().map(String::valueOf).toList());
-        return Child.start(List.of(), PullRun.class,
-                List.of(list, Double.toString(settings.seconds()), Long.toString(settings.regionBytes()),
-                        Long.toString(settings.blockBytes()), settings.threading().name(), settings.idle().name()));
+        List<String> args = new ArrayList<>(List.of(text(sizes), text(settings.outstanding()),
+                Double.toString(settings.seconds()), Long.toString(settings.regionBytes()),
+                Long.toString(settings.blockBytes()), settings.engine()));
+        args.addAll(settings.nodes().toArgs());
+        return Child.start(List.of(), PullRun.class, args);
+    }
+
+    private static String text(List<?> numbers) {
+        return String.join(",", numbers.stream().map(String::valueOf).toList());
+    }
+
+    private static List<Long> list(String text) {
+        return Arrays.stream(text.split(",", -1)).map(Long::valueOf).toList();
     }
 }

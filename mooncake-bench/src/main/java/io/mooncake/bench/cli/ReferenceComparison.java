@@ -5,44 +5,96 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Runs of a reference program and of ours in alternation, each in fresh processes, so that what the machine does meanwhile hits
  * both; compared pair by pair.
  *
- * <p>The figure is the median of the pairs' ratios. It is void when the reference itself spreads by more than 20 %,
- * spread = (p90 - p10) / median: then the machine was measured.
+ * <pre>
+ *   pair 1    R O  O R  R O ...      a pair of n runs of each: what they pulled together over the time they took together,
+ *   pair 2    O R  R O  O R ...      so that what drifts during a pair, or differs from process to process, evens out
+ * </pre>
+ *
+ * <p>The figure is the median of the pairs' ratios. It is void when the reference itself spreads by more than 20 % from pair to pair,
+ * spread = (p90 - p10) / median: then the machine was measured. No run is left out. Where several numbers of lanes are asked for, a
+ * run of ours is one of each.
  */
 final class ReferenceComparison {
+    /** The setting by which a node is told how many connections to a peer it makes. */
+    static final String LANES = "tcp.lanes";
+
     private static final double MOST_SPREAD = 0.2;
     private static final long LEAST_RATED_BYTES = 64 << 10;
     private static final Duration RUN = Duration.ofMinutes(5);
+    private static final int DEFAULT_LANES = 0;
 
-    /** What is compared at a size, and what it must be. */
+    /** What can be compared. */
+    private enum What {
+        RATE("GB/s", "gbPerS"), LATENCY("p50 us", "p50Us"),
+        //
+        CLIENT_CPU("client cpu s/GB", "clientCpuSecondsPerGb"), SERVER_CPU("server cpu s/GB", "serverCpuSecondsPerGb");
+
+        private final String title;
+        private final String key;
+
+        What(String title, String key) {
+            this.title = title;
+            this.key = key;
+        }
+
+        double of(PullFigure figure) {
+            return switch (this) {
+                case RATE -> figure.gbPerS();
+                case LATENCY -> figure.p50Us();
+                case CLIENT_CPU -> figure.clientCpuSPerGb();
+                case SERVER_CPU -> figure.serverCpuSPerGb();
+            };
+        }
+
+        /** The rate of a small pull is its latency told again, and latency among many is the rate told again. */
+        boolean isTold(Variant variant) {
+            return this == LATENCY ? variant.outstanding == 1 : variant.size >= LEAST_RATED_BYTES;
+        }
+    }
+
+    /** Of which lanes a limit is. */
+    private enum Lanes {
+        ONE, BEST, BEST_OF_SEVERAL
+    }
+
+    /** What the ratio must be. */
     private enum Gate {
-        RATE_64M(64L << 20, true, 0.9), LATENCY_4K(4096, false, 2.0);
+        RATE_64M(64L << 20, 1, What.RATE, Lanes.ONE, 1.0), BEST_64M(64L << 20, 1, What.RATE, Lanes.BEST_OF_SEVERAL,
+                1.15),
+        //
+        RATE_1M(1L << 20, 16, What.RATE, Lanes.BEST, 1.1), LATENCY_4K(4096, 1, What.LATENCY, Lanes.ONE, 1.5);
 
         private final long size;
-        private final boolean rate;
+        private final int outstanding;
+        private final What what;
+        private final Lanes lanes;
         private final double limit;
 
-        Gate(long size, boolean rate, double limit) {
+        Gate(long size, int outstanding, What what, Lanes lanes, double limit) {
             this.size = size;
-            this.rate = rate;
+            this.outstanding = outstanding;
+            this.what = what;
+            this.lanes = lanes;
             this.limit = limit;
         }
 
-        static @Nullable Gate of(long size, boolean rate) {
+        static @Nullable Gate of(Variant variant, What what, Lanes lanes) {
             for (Gate gate : values()) {
-                if (gate.size == size && gate.rate == rate) {
+                if (gate.size == variant.size && gate.outstanding == variant.outstanding && gate.what == what
+                        && gate.lanes == lanes) {
                     return gate;
                 }
             }
@@ -50,32 +102,70 @@ final class ReferenceComparison {
         }
 
         boolean isMet(double ratio) {
-            return rate ? ratio >= limit : ratio <= limit;
+            return what == What.RATE ? ratio >= limit : ratio <= limit;
         }
 
         String text() {
-            return (rate ? ">= " : "<= ") + limit;
+            return (what == What.RATE ? ">= " : "<= ") + limit;
+        }
+    }
+
+    /** What of ours is compared; the reference knows only sizes. */
+    private record Variant(long size, int outstanding, int lanes) implements Comparable<Variant> {
+        @Override
+        public int compareTo(Variant other) {
+            return Comparator.comparingInt(Variant::outstanding)
+                    .thenComparingLong(Variant::size)
+                    .thenComparingInt(Variant::lanes)
+                    .compare(this, other);
+        }
+
+        String lanesText() {
+            return lanes == DEFAULT_LANES ? "" : Integer.toString(lanes);
         }
     }
 
     private record Pair(PullFigure theirs, PullFigure ours) {
-        double ratio(ToDoubleFunction<PullFigure> what) {
-            return what.applyAsDouble(ours) / what.applyAsDouble(theirs);
+        double ratio(What what) {
+            return what.of(ours) / what.of(theirs);
         }
     }
 
     private final PullSettings settings;
+    private final List<Integer> lanes;
     private final Path program;
     private final int pairs;
+    private final int runs;
     private final PrintWriter out;
-    private final TreeMap<Long, List<Pair>> bySize = new TreeMap<>();
+    private final TreeMap<Variant, List<Pair>> all = new TreeMap<>();
+    private List<Long> sizes = List.of();
 
-    ReferenceComparison(PullSettings settings, Path program, int pairs, PrintWriter out) {
+    /**
+     * A comparison.
+     *
+     * @param settings of ours
+     * @param lanes numbers of connections to try; empty = the nodes' default
+     * @param reference the program to compare with
+     * @param schedule how often
+     * @param out where figures are printed
+     */
+    ReferenceComparison(PullSettings settings, List<Integer> lanes, Path reference, Schedule schedule,
+            PrintWriter out) {
         this.settings = settings;
-        this.program = program;
-        this.pairs = pairs;
+        this.lanes = lanes.isEmpty() ? List.of(DEFAULT_LANES) : lanes;
+        this.program = reference;
+        this.pairs = schedule.pairs();
+        this.runs = schedule.runs();
         this.out = out;
     }
+
+    /**
+     * How often everything is run.
+     *
+     * @param pairs compared
+     * @param runs of the reference and of ours in a pair
+     */
+    record Schedule(int pairs, int runs) {}
 
     /**
      * Runs and prints everything.
@@ -83,12 +173,14 @@ final class ReferenceComparison {
      * @return the figures for JSON
      */
     Map<String, Object> run() {
-        out.printf("%d pairs: java %s, then ours, in alternation; %s, idle %s, 1 outstanding%n", pairs,
-                program.getFileName(),
-                settings.threadingText(), settings.idleText());
+        out.printf(
+                "%d pairs of %d + %d runs: java %s and ours, in alternation; %s, idle %s, outstanding %s, lanes %s%n",
+                pairs, runs, runs, program.getFileName(), settings.nodes().threadingText(),
+                settings.nodes().idleText(), settings.outstanding(),
+                lanes.equals(List.of(DEFAULT_LANES)) ? "default" : lanes);
         long start = System.nanoTime();
         for (int pair = 0; pair < pairs; pair++) {
-            runPair(pair % 2 == 0);
+            runPair(pair);
             long tookS = (System.nanoTime() - start) / 1_000_000_000;
             out.printf("pair %d of %d, %d s, about %d s left: %s%n", pair + 1, pairs, tookS,
                     tookS * (pairs - pair - 1) / (pair + 1), lastPair());
@@ -97,59 +189,92 @@ final class ReferenceComparison {
         return report();
     }
 
-    private void runPair(boolean referenceFirst) {
-        List<PullFigure> theirs = referenceFirst ? runReference() : List.of();
-        List<Long> sizes = referenceFirst
-                ? sizes(theirs)
-                : bySize.isEmpty() ? settings.sizes() : List.copyOf(bySize.keySet());
-        List<PullFigure> ours = runOurs(sizes);
-        if (!referenceFirst) {
-            theirs = runReference();
+    private void runPair(int pair) {
+        Map<Long, List<PullFigure>> theirs = new TreeMap<>();
+        Map<Variant, List<PullFigure>> ours = new TreeMap<>();
+        if (sizes.isEmpty()) {
+            sizes = settings.sizes();
         }
-        for (PullFigure their : theirs) {
-            for (PullFigure our : ours) {
-                if (our.size() == their.size()) {
-                    bySize.computeIfAbsent(our.size(), size -> new ArrayList<>()).add(new Pair(their, our));
-                }
+        for (int run = 0; run < runs; run++) {
+            boolean referenceFirst = (pair + run) % 2 == 0;
+            if (referenceFirst) {
+                runReference(theirs);
+            }
+            for (int count : lanes) {
+                runOurs(count, ours);
+            }
+            if (!referenceFirst) {
+                runReference(theirs);
             }
         }
+        ours.forEach((variant, figures) -> all.computeIfAbsent(variant, _ -> new ArrayList<>())
+                .add(new Pair(PullFigure.sum(Objects.requireNonNull(theirs.get(variant.size))),
+                        PullFigure.sum(figures))));
     }
 
-    /** Those of the reference that were asked for. */
-    private List<Long> sizes(List<PullFigure> theirs) {
-        List<Long> sizes = theirs.stream().map(PullFigure::size).filter(settings.sizes()::contains).toList();
-        if (sizes.isEmpty()) {
-            throw new IllegalStateException("the reference measured none of the sizes " + settings.sizes());
-        }
-        return sizes;
-    }
-
-    private List<PullFigure> runReference() {
+    private void runReference(Map<Long, List<PullFigure>> into) {
         String file = program.toString();
         String mib = Long.toString(settings.regionBytes() >> 20);
         try (Child server = Child.java("reference server", List.of(file, "server", mib))) {
             String port = Objects.requireNonNull(server.readLine(RUN), "the reference's server printed no port");
             try (Child client = Child.java("reference client",
                     List.of(file, "client", port, Double.toString(settings.seconds()), mib))) {
-                return figures(client);
+                List<PullFigure> figures = withCpu(client, server);
+                // What it did not measure is not compared.
+                sizes = figures.stream().map(PullFigure::size).filter(sizes::contains).toList();
+                if (sizes.isEmpty()) {
+                    throw new IllegalStateException("the reference measured none of the sizes " + settings.sizes());
+                }
+                figures.forEach(figure -> into.computeIfAbsent(figure.size(), _ -> new ArrayList<>()).add(figure));
             }
         }
     }
 
-    private List<PullFigure> runOurs(List<Long> sizes) {
-        try (Child child = PullRun.start(settings, sizes)) {
-            return figures(child);
-        }
-    }
-
-    private static List<PullFigure> figures(Child child) {
+    /**
+     * The reference says nothing of processor time: it is what both processes took from one line to the next, for what went over
+     * meanwhile, warm-up included, at the rate that the line says.
+     */
+    private static List<PullFigure> withCpu(Child client, Child server) {
         List<PullFigure> figures = new ArrayList<>();
-        for (String line : child.readAll(RUN)) {
+        long atNs = System.nanoTime();
+        long clientNs = client.cpuNs();
+        long serverNs = server.cpuNs();
+        for (String line = client.readLine(RUN); line != null; line = client.readLine(RUN)) {
+            long clientNow = client.cpuNs();
+            long serverNow = server.cpuNs();
+            long now = System.nanoTime();
             PullFigure figure = PullFigure.ofLine(line);
             if (figure != null) {
-                figures.add(figure);
+                double bytes = figure.gbPerS() * (now - atNs);
+                // After its last line the client may be gone already.
+                figures.add(figure.withCpu(clientNow < clientNs ? Double.NaN : (clientNow - clientNs) / bytes,
+                        serverNow < serverNs ? Double.NaN : (serverNow - serverNs) / bytes));
+                atNs = now;
+                clientNs = clientNow;
+                serverNs = serverNow;
             }
         }
+        return checked(client, figures);
+    }
+
+    private void runOurs(int count, Map<Variant, List<PullFigure>> into) {
+        NodeSettings nodes = settings.nodes();
+        PullSettings run = settings
+                .with(count == DEFAULT_LANES ? nodes : nodes.with(LANES, Integer.toString(count)));
+        try (Child child = PullRun.start(run, sizes)) {
+            List<PullFigure> figures = child.readAll(RUN)
+                    .stream()
+                    .map(PullFigure::ofLine)
+                    .filter(Objects::nonNull)
+                    .toList();
+            for (PullFigure figure : checked(child, figures)) {
+                into.computeIfAbsent(new Variant(figure.size(), figure.outstanding(), count), _ -> new ArrayList<>())
+                        .add(figure);
+            }
+        }
+    }
+
+    private static List<PullFigure> checked(Child child, List<PullFigure> figures) {
         int code = child.waitFor(RUN);
         if (code != 0 || figures.isEmpty()) {
             throw new IllegalStateException(
@@ -160,53 +285,72 @@ final class ReferenceComparison {
 
     private String lastPair() {
         StringBuilder text = new StringBuilder();
-        bySize.forEach((size, all) -> {
-            Pair last = all.getLast();
-            text.append(String.format(Locale.ROOT, " %s %.1f/%.1f us %.2f/%.2f GB/s", ByteSize.format(size),
-                    last.ours().p50Us(),
+        all.forEach((variant, compared) -> {
+            Pair last = compared.getLast();
+            text.append(String.format(Locale.ROOT, " %s%s%s %.1f/%.1f us %.2f/%.2f GB/s", ByteSize.format(variant.size),
+                    variant.outstanding == 1 ? "" : "x" + variant.outstanding,
+                    variant.lanes == DEFAULT_LANES ? "" : " (" + variant.lanes + ")", last.ours().p50Us(),
                     last.theirs().p50Us(), last.ours().gbPerS(), last.theirs().gbPerS()));
         });
         return text.toString();
     }
 
     private Map<String, Object> report() {
-        out.printf("%n%8s %-8s %11s %11s %8s %8s %8s %8s %8s  %s%n", "size", "figure", "reference", "ours", "ratio",
-                "p10", "p90",
-                "spread", "limit", "");
+        out.printf("%n%8s %5s %5s %-16s %11s %11s %8s %8s %8s %8s %8s  %s%n", "size", "outst", "lanes", "figure",
+                "reference", "ours", "ratio", "p10", "p90", "spread", "limit", "");
         List<Map<String, Object>> rows = new ArrayList<>();
-        bySize.forEach((size, all) -> {
-            // The rate of a small pull is its latency told again, and the reference prints it with too few digits.
-            if (size >= LEAST_RATED_BYTES) {
-                rows.add(row(size, all, "GB/s", PullFigure::gbPerS));
-            }
-            rows.add(row(size, all, "p50 us", PullFigure::p50Us));
-        });
+        for (What what : What.values()) {
+            Map<Long, Variant> best = new LinkedHashMap<>();
+            all.keySet().stream().filter(what::isTold).forEach(variant -> {
+                rows.add(row(variant, what, variant.lanes <= 1 ? Gate.of(variant, what, Lanes.ONE) : null));
+                best.merge(variant.size << 10 | variant.outstanding, variant,
+                        (a, b) -> median(a, what) >= median(b, what) ? a : b);
+            });
+            best.values().forEach(variant -> {
+                Gate gate = Gate.of(variant, what, Lanes.BEST);
+                Gate ofSeveral = lanes.size() == 1 ? null : Gate.of(variant, what, Lanes.BEST_OF_SEVERAL);
+                if (gate != null || ofSeveral != null) {
+                    rows.add(row(variant, what, gate != null ? gate : ofSeveral));
+                }
+            });
+        }
         out.printf(
                 "ratio = median of ours / reference over %d pairs; spread = (p90 - p10) / median of the reference, void above %.0f %%%n",
                 pairs, MOST_SPREAD * 100);
         Map<String, Object> json = new LinkedHashMap<>();
         json.put("reference", program.getFileName().toString());
         json.put("pairs", pairs);
+        json.put("runsOfEachInAPair", runs);
         json.put("comparisons", rows);
         return json;
     }
 
-    private Map<String, Object> row(long size, List<Pair> all, String name, ToDoubleFunction<PullFigure> what) {
-        boolean rate = name.equals("GB/s");
-        Quantiles theirs = Quantiles.of(all.stream().map(Pair::theirs).mapToDouble(what));
-        Quantiles ours = Quantiles.of(all.stream().map(Pair::ours).mapToDouble(what));
-        Quantiles ratios = Quantiles.of(all.stream().mapToDouble(p -> p.ratio(what)));
-        Gate gate = Gate.of(size, rate);
+    private double median(Variant variant, What what) {
+        return Quantiles.of(pairsOf(variant).stream().mapToDouble(pair -> pair.ratio(what))).median();
+    }
+
+    private List<Pair> pairsOf(Variant variant) {
+        return Objects.requireNonNull(all.get(variant));
+    }
+
+    private Map<String, Object> row(Variant variant, What what, @Nullable Gate gate) {
+        List<Pair> compared = pairsOf(variant);
+        Quantiles theirs = Quantiles.of(compared.stream().map(Pair::theirs).mapToDouble(what::of));
+        Quantiles ours = Quantiles.of(compared.stream().map(Pair::ours).mapToDouble(what::of));
+        Quantiles ratios = Quantiles.of(compared.stream().mapToDouble(pair -> pair.ratio(what)));
         boolean isVoid = theirs.spread() > MOST_SPREAD;
         String verdict = isVoid ? "void" : gate == null ? "" : gate.isMet(ratios.median()) ? "met" : "MISSED";
-        out.printf(Locale.ROOT, "%8s %-8s %11.3f %11.3f %8.3f %8.3f %8.3f %7.1f%% %8s  %s%n", ByteSize.format(size),
-                name,
-                theirs.median(), ours.median(), ratios.median(), ratios.p10(), ratios.p90(), theirs.spread() * 100,
+        String lanesText = variant.lanesText() + (gate != null && gate.lanes != Lanes.ONE ? " best" : "");
+        out.printf(Locale.ROOT, "%8s %5d %5s %-16s %11.3f %11.3f %8.3f %8.3f %8.3f %7.1f%% %8s  %s%n",
+                ByteSize.format(variant.size), variant.outstanding, lanesText.strip(), what.title, theirs.median(),
+                ours.median(), ratios.median(), ratios.p10(), ratios.p90(), theirs.spread() * 100,
                 gate == null ? "" : gate.text(), verdict);
         out.flush();
         Map<String, Object> json = new LinkedHashMap<>();
-        json.put("size", size);
-        json.put("figure", rate ? "gbPerS" : "p50Us");
+        json.put("size", variant.size);
+        json.put("outstanding", variant.outstanding);
+        json.put("lanes", variant.lanes == DEFAULT_LANES ? null : variant.lanes);
+        json.put("figure", what.key);
         json.put("reference", theirs.median());
         json.put("ours", ours.median());
         json.put("ratio", ratios.median());
@@ -215,6 +359,7 @@ final class ReferenceComparison {
         json.put("referenceSpread", theirs.spread());
         json.put("void", isVoid);
         if (gate != null) {
+            json.put("bestOfLanes", gate.lanes != Lanes.ONE);
             json.put("limit", gate.limit);
             json.put("met", !isVoid && gate.isMet(ratios.median()));
         }

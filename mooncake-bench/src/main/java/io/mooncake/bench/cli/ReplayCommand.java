@@ -107,7 +107,7 @@ final class ReplayCommand implements Callable<Integer> {
             MemoryUse before = MemoryUse.now();
             Pace pace = new Pace(options.speed(), System::nanoTime, LockSupport::parkNanos);
             Progress progress = new Progress(err, Progress.onTerminal(), System::nanoTime,
-                    (long) options.passes() * requested.requests().size());
+                    (long) options.passes() * requested.requests().size(), "requests");
             for (int pass = 0; pass < options.passes(); pass++) {
                 long start = System.nanoTime();
                 run.pass(requested, pace, progress);

@@ -78,7 +78,7 @@ final class ReplayRun {
             Request request = requests.get(number);
             pace.await(request.timestampMs());
             serve(number, request);
-            progress.update(stats);
+            progress.update(stats.requests().count(), stats::progress);
         }
     }
 

@@ -4,6 +4,7 @@ import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 
 /** What a replay has counted and measured so far, over all passes. One thread. */
@@ -152,6 +153,12 @@ final class ReplayStats {
     /** Nanoseconds of all passes that have ended. */
     long ns() {
         return passes.stream().mapToLong(Pass::ns).sum();
+    }
+
+    /** Beside the requests' number, while the replay goes on. */
+    String progress(double seconds) {
+        return String.format(Locale.ROOT, "%.2f GB/s, hit ratio %.4f%s", requests.bytes() / 1e9 / seconds, hitRatio(),
+                verificationErrors == 0 ? "" : ", " + verificationErrors + " VERIFICATION ERRORS");
     }
 
     private static double ratio(long part, long whole) {

@@ -1,12 +1,13 @@
 package io.mooncake.bench.cli;
 
-import io.mooncake.core.IdleMode;
+import io.mooncake.core.NodeConfig;
 import io.mooncake.core.ThreadingMode;
 import io.mooncake.core.base.ByteSize;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -14,6 +15,7 @@ import java.util.Map;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -40,11 +42,14 @@ final class TransferCommand implements Callable<Integer> {
     @Option(names = "--block-size", defaultValue = "64MiB", converter = SizeConverter.class, description = "A block of the region (default: ${DEFAULT-VALUE}).")
     private long blockSize;
 
-    @Option(names = "--threading", defaultValue = "invoker", description = "Of the nodes: invoker, shared or dedicated; invoker at the pulling side only (default: ${DEFAULT-VALUE}).")
-    private ThreadingMode threading = ThreadingMode.INVOKER;
+    @Option(names = "--engine", defaultValue = "tcp", description = "By which the pulling node reaches the serving one (default: ${DEFAULT-VALUE}).")
+    private String engine = "";
 
-    @Option(names = "--idle", defaultValue = "park", description = "Of the nodes: park (spin-yield-park) or spin (default: ${DEFAULT-VALUE}).")
-    private IdleMode idle = IdleMode.PARK;
+    @Option(names = "--lanes", split = ",", description = "Connections to the serving node, one number after the other (default: the nodes' own).")
+    private List<Integer> lanes = List.of();
+
+    @Mixin
+    private NodeOptions nodes = new NodeOptions();
 
     @Option(names = "--verify", description = "Look at every byte; the rate includes it, the latency does not.")
     private boolean verify;
@@ -53,8 +58,11 @@ final class TransferCommand implements Callable<Integer> {
             + "FILE client PORT SECONDS MiB prints a line a size.")
     private @Nullable Path reference;
 
-    @Option(names = "--pairs", defaultValue = "20", description = "Runs of the reference and of ours, in alternation (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--pairs", defaultValue = "20", description = "Pairs of runs of the reference and of ours, in alternation (default: ${DEFAULT-VALUE}).")
     private int pairs;
+
+    @Option(names = "--runs", defaultValue = "1", description = "Runs of each in a pair, in the order R O O R R O ...; a pair's figure is what they come to together (default: ${DEFAULT-VALUE}).")
+    private int runs;
 
     @Option(names = "--json", paramLabel = "FILE", description = "Writes the figures there too.")
     private @Nullable Path json;
@@ -65,16 +73,17 @@ final class TransferCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("command", "transfer");
-        result.put("threading", settings.threadingText());
-        result.put("idle", settings.idleText());
+        result.put("engine", engine);
+        result.putAll(settings.nodes().toMap());
         result.put("regionBytes", region);
         result.put("blockBytes", blockSize);
         result.put("seconds", seconds);
         Path program = reference;
         if (program == null) {
-            result.put("figures", measure(settings, out).stream().map(PullFigure::toJson).toList());
+            result.put("figures", measureAll(settings, out));
         } else {
-            result.putAll(new ReferenceComparison(settings, program, pairs, out).run());
+            result.putAll(new ReferenceComparison(settings, lanes, program,
+                    new ReferenceComparison.Schedule(pairs, runs), out).run());
         }
         if (json != null) {
             Json.write(json, result);
@@ -82,31 +91,45 @@ final class TransferCommand implements Callable<Integer> {
         return Main.OK;
     }
 
+    private List<Map<String, Object>> measureAll(PullSettings settings, PrintWriter out) {
+        List<Map<String, Object>> figures = new ArrayList<>();
+        if (lanes.isEmpty()) {
+            measure(settings, out).forEach(figure -> figures.add(figure.toJson()));
+        }
+        for (int count : lanes) {
+            out.printf("%d lanes: ", count);
+            for (PullFigure figure : measure(
+                    settings.with(settings.nodes().with(ReferenceComparison.LANES, Integer.toString(count))), out)) {
+                Map<String, Object> json = figure.toJson();
+                json.put("lanes", count);
+                figures.add(json);
+            }
+        }
+        return figures;
+    }
+
     private static List<PullFigure> measure(PullSettings settings, PrintWriter out) {
+        NodeSettings nodes = settings.nodes();
         out.printf("serving process: filling %s with blocks of %s%n", ByteSize.format(settings.regionBytes()),
                 ByteSize.format(settings.blockBytes()));
         out.flush();
-        try (Served server = Served.start(settings.regionBytes(), settings.blockBytes(), settings.threading(),
-                settings.idle());
+        try (Served server = Served.start(settings.regionBytes(), settings.blockBytes(), nodes);
                 PullClient client = new PullClient(settings, server)) {
-            out.printf("pulling; %s, idle %s%s%n%10s %11s %9s %11s %11s %9s %9s %10s %10s  %s%n",
-                    settings.threadingText(),
-                    settings.idleText(), settings.verify() ? ", every byte verified" : "", "size", "outstanding",
-                    "pulls",
-                    "p50 us", "p99 us", "GB/s", "B/op", "client", "server", "idle strategy");
+            out.printf("pulling by %s; %s, idle %s%s%n%10s %11s %9s %11s %11s %9s %9s %10s %10s  %s%n",
+                    settings.engine(), nodes.threadingText(), nodes.idleText(),
+                    settings.verify() ? ", every byte verified" : "", "size", "outstanding", "pulls", "p50 us",
+                    "p99 us", "GB/s", "B/op", "client", "server", "idle strategy");
             out.printf("%75s %10s %10s%n", "", "cpu s/GB", "cpu s/GB");
             return client.measureAll(f -> {
                 out.printf(Locale.ROOT, "%10s %11d %9d %11.2f %11.2f %9.3f %9.3f %10.3f %10.3f  %s%n",
-                        ByteSize.format(f.size()),
-                        f.outstanding(), f.pulls(), f.p50Us(), f.p99Us(), f.gbPerS(), f.bytesPerOp(),
-                        f.clientCpuSPerGb(),
-                        f.serverCpuSPerGb(), settings.idleText());
+                        ByteSize.format(f.size()), f.outstanding(), f.pulls(), f.p50Us(), f.p99Us(), f.gbPerS(),
+                        f.bytesPerOp(), f.clientCpuSPerGb(), f.serverCpuSPerGb(), nodes.idleText());
                 out.flush();
             });
         }
     }
 
-    private PullSettings settings() {
+    private PullSettings settings() throws IOException {
         if (blockSize < Long.BYTES || region < blockSize || region % Long.BYTES != 0 || region > 1L << 40) {
             throw new BadInputException("--region = " + ByteSize.format(region)
                     + " must be a multiple of 8, at least one block (--block-size = " + ByteSize.format(blockSize)
@@ -127,32 +150,20 @@ final class TransferCommand implements Callable<Integer> {
         if (!(seconds > 0 && seconds <= 3600)) {
             throw new BadInputException("--seconds = " + seconds + " must be more than 0 and at most 3600");
         }
-        if (pairs < 1 || pairs > 10_000) {
-            throw new BadInputException("--pairs = " + pairs + " must be 1 to 10000");
+        ReplayOptions.within("--pairs", pairs, 1, 10_000);
+        ReplayOptions.within("--runs", runs, 1, 100);
+        for (int count : lanes) {
+            ReplayOptions.within("--lanes", count, 1, 64);
         }
         if (reference != null && !Files.isReadable(reference)) {
             throw new BadInputException(
                     "--reference = " + reference + " cannot be read: name a single-file Java program");
         }
         Json.checkWritable(json);
-        checkMemory();
-        return new PullSettings(sizes, outstanding, seconds, region, blockSize, threading, idle, verify, true);
-    }
-
-    private void checkMemory() {
-        long needed = 2 * region + blockSize;
-        FreeMemory free;
-        try {
-            free = FreeMemory.read(Path.of("/"));
-        } catch (IOException e) {
-            throw new BadInputException("the free memory of this machine cannot be read: " + e.getMessage());
-        }
-        long allowed = free.bytes() / 100 * ReplayOptions.MEMORY_SHARE;
-        if (needed > allowed) {
-            throw new BadInputException("2 processes x " + ByteSize.format(region) + " of --region + a spare block of "
-                    + ByteSize.format(blockSize) + " = " + ByteSize.rounded((double) needed) + ", more than "
-                    + ReplayOptions.MEMORY_SHARE + " % of the " + ByteSize.rounded((double) free.bytes()) + " free ("
-                    + free.source() + ") = " + ByteSize.rounded((double) allowed) + ": lower --region");
-        }
+        FreeMemory.read(Path.of("/")).check(2 * region + blockSize, "--region");
+        PullSettings settings = new PullSettings(sizes, outstanding, seconds, region, blockSize, engine,
+                nodes.settings(ThreadingMode.INVOKER), verify, true);
+        lanes.forEach(count -> NodeConfig.builder("bench").set(ReferenceComparison.LANES, Integer.toString(count)));
+        return settings;
     }
 }

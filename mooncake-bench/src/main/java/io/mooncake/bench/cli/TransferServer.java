@@ -1,30 +1,34 @@
 package io.mooncake.bench.cli;
 
-import io.mooncake.core.IdleMode;
 import io.mooncake.core.Node;
 import io.mooncake.core.NodeConfig;
-import io.mooncake.core.ThreadingMode;
-import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.registry.LocalRegistry;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.HexFormat;
+import java.util.List;
+import java.util.Objects;
 
 /**
- * The process that {@code transfer} and the tests of two processes pull from: a node whose written blocks cover a region.
+ * The process that commands and the tests of two processes pull from: a node whose written blocks, one behind the other, make a region.
  *
  * <p>On standard output it hands over what a reader needs, then it serves until its standard input ends, which it does when the
  * parent dies, however it dies:
  *
  * <pre>
- *   endpoint 127.0.0.1:40123
- *   block HEX          a line a block, the 128 bytes of its reference
+ *   block HEX                       a line a block, the 128 bytes of its reference
+ *   address tcp 127.0.0.1:40123     a line an engine by which peers come here
  *   ready
  * </pre>
+ *
+ * <p>It ends with code 0 when its node could be closed: then nothing of it was pinned any more.
  */
 public final class TransferServer {
     /** The serving node's name. */
@@ -37,28 +41,30 @@ public final class TransferServer {
     /**
      * Serves.
      *
-     * @param args region bytes, block bytes, threading mode, idle mode
+     * @param args the blocks' lengths, separated by commas, COUNTxLENGTH for several of the same; then the node's settings, KEY=VALUE
      * @throws IOException when standard input cannot be read
      */
     public static void main(String[] args) throws IOException {
-        long regionBytes = Long.parseLong(args[0]);
-        long blockBytes = Long.parseLong(args[1]);
-        long blocks = Math.ceilDiv(regionBytes, blockBytes);
-        NodeConfig config = NodeConfig.builder(NAME)
-                .blockSize(blockBytes)
-                .poolSize((blocks + 1) * blockBytes)
-                .spareSlots(1)
-                .threading(ThreadingMode.valueOf(args[2]))
-                .idle(IdleMode.valueOf(args[3]))
+        List<Long> lengths = lengths(args[0]);
+        long blockBytes = Collections.max(lengths);
+        LocalRegistry registry = new LocalRegistry();
+        NodeConfig config = NodeSettings.ofArgs(Arrays.asList(args).subList(1, args.length))
+                .applyTo(NodeConfig.builder(NAME)
+                        .registry(registry)
+                        .blockSize(blockBytes)
+                        .poolSize((lengths.size() + 1) * blockBytes)
+                        .spareSlots(1))
                 .build();
         PrintStream out = System.out;
         try (Node node = Node.start(config)) {
-            for (long start = 0, left = regionBytes; left > 0; start += blockBytes, left -= blockBytes) {
-                BlockRef ref = write(node, start, Math.min(left, blockBytes));
-                out.println("block " + HexFormat.of().formatHex(ref.toBytes()));
+            long start = 0;
+            for (long length : lengths) {
+                out.println("block " + HexFormat.of().formatHex(write(node, start, length).toBytes()));
+                start += length;
             }
-            Endpoint endpoint = node.endpoint().orElseThrow();
-            out.println("endpoint " + endpoint);
+            Objects.requireNonNull(registry.peer(node.id()))
+                    .addresses()
+                    .forEach((engine, address) -> out.println("address " + engine + " " + address));
             out.println("ready");
             out.flush();
             byte[] ignored = new byte[64];
@@ -66,6 +72,13 @@ public final class TransferServer {
                 got = System.in.read(ignored);
             }
         }
+    }
+
+    private static List<Long> lengths(String text) {
+        return Arrays.stream(text.split(",", -1)).map(run -> run.split("x", -1)).flatMap(run -> {
+            long length = Long.parseLong(run[run.length - 1]);
+            return Collections.nCopies(run.length == 1 ? 1 : Integer.parseInt(run[0]), length).stream();
+        }).toList();
     }
 
     private static BlockRef write(Node node, long start, long length) {

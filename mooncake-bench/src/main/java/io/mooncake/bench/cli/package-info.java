@@ -6,6 +6,11 @@
  *                                                  │             │
  *                                                  │             └ Content: fills and verifies every byte, Ledger: which writing
  *                                                  └▶ ReplayStats ─▶ ReplayReport (table, JSON), Progress (live)
+ *
+ *   transfer  PullClient ◀── Served: a TransferServer in a process of its own     ReferenceComparison: pairs of runs, PullRun ours
+ *   cancel    CancelRun: a CancelSeat a pull in flight ◀── Served                 CancelFigures: how far, how soon, what went wrong
+ *   fair      FairCommand ◀── FairPeers: nodes in this process
+ *   micro     the benchmarks of io.mooncake.bench.jmh
  * </pre>
  */
 @NullMarked

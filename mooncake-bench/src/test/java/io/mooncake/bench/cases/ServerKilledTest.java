@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.bench.cli.NodeSettings;
 import io.mooncake.bench.cli.Served;
 import io.mooncake.bench.cli.TransferServer;
 import io.mooncake.core.BlockStore;
@@ -28,6 +29,7 @@ import java.lang.foreign.ValueLayout;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Tag;
@@ -54,10 +56,11 @@ class ServerKilledTest {
     }
 
     private static void killInMidPull() {
-        try (Served server = Served.start(BLOCKS * BLOCK, BLOCK, ThreadingMode.SHARED, IdleMode.PARK);
+        try (Served server = Served.start(BLOCKS * BLOCK, BLOCK,
+                new NodeSettings(ThreadingMode.SHARED, IdleMode.PARK, Map.of()));
                 Arena arena = Arena.ofShared();
                 Node node = Node.start(NodeConfig.builder("client")
-                        .registry(server.registry())
+                        .registry(server.registry("tcp"))
                         .blockSize(BLOCK)
                         .poolSize((BLOCKS + 1) * BLOCK)
                         .spareSlots(1)

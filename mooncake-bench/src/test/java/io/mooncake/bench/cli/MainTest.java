@@ -17,7 +17,8 @@ class MainTest {
     Path folder;
 
     @ParameterizedTest
-    @ValueSource(strings = {"--help", "--version", "replay --help", "replay --version"})
+    @ValueSource(strings = {"--help", "--version", "replay --help", "replay --version", "transfer --help",
+            "cancel --help", "fair --help", "micro --help"})
     void shouldAnswerWhatItIs(String args) {
         CliRun run = CliRun.of(args.split(" "));
         assertEquals(Main.OK, run.exitCode(), run::err);
@@ -35,6 +36,11 @@ class MainTest {
             "replay --block-size 9999999PiB",
             "replay --trace does/not/exist.jsonl", "replay --trace .", "replay --json does/not/exist.json",
             "replay --json .",
+            "cancel --count 0", "cancel --window 0", "cancel --sizes 1MiB", "cancel --sizes 2MiB..1MiB",
+            "cancel --sizes 1..64MiB", "cancel --sizes x..y", "cancel --threading invoker", "cancel --set x=1",
+            "cancel --window-bytes 0", "cancel --json .", "cancel --sizes 1MiB..1GiB --window 16",
+            "fair --outstanding 0", "fair --peers 0", "fair --seconds 0", "fair --large 2GiB",
+            "fair --threading invoker",
             "replay --capacity 1000000000 --block-size 64GiB", "replay --nodes 1 --capacity 4 --policy clairvoyant"})
     void shouldAnswerBadInputWithOneLineAndExitCode2(String args) {
         CliRun run = CliRun.of(args.isEmpty() ? new String[0] : args.split(" "));

@@ -37,10 +37,12 @@ class MicroCommandTest {
     @Test
     void shouldRunABenchmarkInAJvmOfItsOwn() throws IOException {
         Path json = folder.resolve("figures.json");
-        assertEquals(0, run("micro", "--include", "Pin.*oneBlock", "--iteration-ms", "20", "--json", json.toString()),
+        assertEquals(0,
+                run("micro", "--include", "Pin.*oneBlock|Submit", "--iteration-ms", "20", "--json", json.toString()),
                 () -> out + "\n" + err);
         assertTrue(Files.readString(json).contains("\"nsPerOp\""), out.toString());
         assertTrue(out.toString().contains("acquire + release, 2 threads, one block"), out.toString());
+        assertTrue(out.toString().contains("submit of a prepared pull"), out.toString());
     }
 
     @Test

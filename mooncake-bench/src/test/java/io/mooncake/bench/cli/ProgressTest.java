@@ -33,12 +33,12 @@ class ProgressTest {
 
     private void run(boolean terminal) {
         ReplayStats stats = new ReplayStats(new PrintWriter(new StringWriter()));
-        Progress progress = new Progress(new PrintWriter(shown), terminal, () -> nowNs, 20);
+        Progress progress = new Progress(new PrintWriter(shown), terminal, () -> nowNs, 20, "requests");
         for (int i = 0; i < 10; i++) {
             nowNs += TimeUnit.SECONDS.toNanos(1);
             stats.request(1_000, 2, 1, 200_000_000);
-            progress.update(stats);
-            progress.update(stats);
+            progress.update(stats.requests().count(), stats::progress);
+            progress.update(stats.requests().count(), stats::progress);
         }
         progress.clear();
     }

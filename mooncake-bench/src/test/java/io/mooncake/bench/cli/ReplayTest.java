@@ -114,6 +114,6 @@ class ReplayTest {
 
     private void pass(ReplayRun run, Trace trace) {
         run.pass(trace, new Pace(0, System::nanoTime, ns -> {}),
-                new Progress(new PrintWriter(new StringWriter()), false, () -> 0, 1));
+                new Progress(new PrintWriter(new StringWriter()), false, () -> 0, 1, "requests"));
     }
 }

@@ -3,6 +3,8 @@ package io.mooncake.core.transfer;
 import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.PageMap;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +17,16 @@ import org.jspecify.annotations.Nullable;
 public final class GuardedRead {
     /** {@link #guardOffset()} of a read of a region that has no guards. */
     public static final long NO_GUARD = -1;
+
+    private static final VarHandle RECEIVED;
+
+    static {
+        try {
+            RECEIVED = MethodHandles.lookup().findVarHandle(GuardedRead.class, "received", long.class);
+        } catch (ReflectiveOperationException e) {
+            throw new ExceptionInInitializerError(e);
+        }
+    }
 
     private final ReadListener listener;
     private final int index;
@@ -233,6 +245,15 @@ public final class GuardedRead {
         return map == null
                 ? Bounds.contains(destinationOffset, length, room)
                 : length >= 0 && length <= map.length() && map.end() <= room;
+    }
+
+    /**
+     * How many bytes have arrived, seen from any thread and perhaps a little late: a counter for people.
+     *
+     * @return 0 to length
+     */
+    public long receivedSoFar() {
+        return (long) RECEIVED.getOpaque(this);
     }
 
     /**

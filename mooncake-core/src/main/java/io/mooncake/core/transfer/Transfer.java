@@ -85,6 +85,15 @@ public final class Transfer {
          * @return 0 first
          */
         int stage(int piece);
+
+        /**
+         * How many bytes have arrived, as {@link Transfer#received()} says.
+         *
+         * @return of all pieces; 0 where the work does not count
+         */
+        default long received() {
+            return 0;
+        }
     }
 
     /**
@@ -338,6 +347,16 @@ public final class Transfer {
             }
         }
         return Math.min(reached, highest);
+    }
+
+    /**
+     * How many bytes of this submission have arrived, proven or not: a counter for people, no permission to use any of them. It
+     * falls where a piece is read again from elsewhere.
+     *
+     * @return 0 and up
+     */
+    public long received() {
+        return work.received();
     }
 
     /**

@@ -1,0 +1,80 @@
+package io.mooncake.bench.cli;
+
+import io.mooncake.core.IdleMode;
+import io.mooncake.core.NodeConfig;
+import io.mooncake.core.ThreadingMode;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * How the nodes of a measurement are set up, on the pulling and on the serving side. Immutable.
+ *
+ * @param threading of the nodes; INVOKER on the pulling side only
+ * @param idle of the nodes
+ * @param more any other settings, by their names
+ */
+public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, String> more) {
+    /** Copies the settings. */
+    public NodeSettings {
+        more = Map.copyOf(more);
+    }
+
+    /** With one more setting. */
+    NodeSettings with(String key, String value) {
+        Map<String, String> all = new LinkedHashMap<>(more);
+        all.put(key, value);
+        return new NodeSettings(threading, idle, all);
+    }
+
+    /** For a process that serves: its node has a thread of its own in any case. */
+    NodeSettings serving() {
+        return threading == ThreadingMode.INVOKER ? new NodeSettings(ThreadingMode.SHARED, idle, more) : this;
+    }
+
+    /** For the command line of another process: {@code key=value} each. */
+    List<String> toArgs() {
+        List<String> args = new ArrayList<>(List.of("threading=" + threading, "idle=" + idle));
+        more.forEach((key, value) -> args.add(key + "=" + value));
+        return args;
+    }
+
+    /** What {@link #toArgs} wrote. */
+    static NodeSettings ofArgs(List<String> args) {
+        Map<String, String> all = new LinkedHashMap<>();
+        for (String arg : args) {
+            int at = arg.indexOf('=');
+            all.put(arg.substring(0, at), arg.substring(at + 1));
+        }
+        ThreadingMode threading = ThreadingMode.valueOf(String.valueOf(all.remove("threading")));
+        return new NodeSettings(threading, IdleMode.valueOf(String.valueOf(all.remove("idle"))), all);
+    }
+
+    /** Sets everything on a node to be. */
+    NodeConfig.Builder applyTo(NodeConfig.Builder builder) {
+        more.forEach(builder::set);
+        return builder.threading(threading).idle(idle);
+    }
+
+    /** Beside every figure, since it decides on latency and on processor time. */
+    String idleText() {
+        return idle == IdleMode.PARK ? "spin-yield-park" : "spin";
+    }
+
+    String threadingText() {
+        return threading == ThreadingMode.INVOKER
+                ? "client invoker, server shared"
+                : threading.name().toLowerCase(Locale.ROOT);
+    }
+
+    /** For the report. */
+    Map<String, Object> toMap() {
+        Map<String, Object> map = new LinkedHashMap<>();
+        map.put("threading", threadingText());
+        map.put("idle", idleText());
+        map.put("settings", more);
+        return map;
+    }
+}
