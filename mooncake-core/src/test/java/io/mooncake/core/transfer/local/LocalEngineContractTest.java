@@ -2,6 +2,7 @@ package io.mooncake.core.transfer.local;
 
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.TransferEngine;
+import io.mooncake.core.transfer.copy.CopyPoller;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.TransferEngineContract;
 
@@ -22,7 +23,7 @@ final class LocalEngineContractTest extends TransferEngineContract {
 
             @Override
             public long queuedBytes() {
-                return LocalTransferEngine.INLINE_BYTES + 1;
+                return CopyPoller.INLINE_BYTES + 1;
             }
         };
     }

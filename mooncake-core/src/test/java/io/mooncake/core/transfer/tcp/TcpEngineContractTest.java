@@ -4,6 +4,7 @@ import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.TransferEngineContract;
+import java.util.Random;
 
 /** The TCP engine keeps the contract. */
 final class TcpEngineContractTest extends TransferEngineContract {
@@ -12,7 +13,7 @@ final class TcpEngineContractTest extends TransferEngineContract {
         return new EngineRig() {
             @Override
             protected TransferEngine engine(EngineContext context) {
-                return new TcpTransferEngine(context, TcpConfig.defaults());
+                return new TcpTransferEngine(context, TcpConfig.defaults(), new TcpEnvironment(new Random(7)));
             }
         };
     }
