@@ -6,6 +6,7 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
+import io.mooncake.core.transfer.CompletionQueue;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
@@ -131,9 +132,26 @@ public interface BlockStore {
      * @param options deadline and callback
      * @return a transfer to be submitted, as often as wanted
      * @throws MooncakeException OUT_OF_BOUNDS when a destination is too small for a piece of a given length (for {@link Piece#WHOLE} that
-     *     is the outcome REFUSED), ILLEGAL_STATE when its region is closed, INVALID_ARGUMENT when it is another node's
+     *     is the outcome REFUSED), ILLEGAL_STATE when its region is closed, INVALID_ARGUMENT when it, or the completion queue, is another
+     *     node's
      */
     Transfer prepare(List<Piece> pieces, TransferOptions options);
+
+    /**
+     * The blocks that the caller must compute because a transfer did not bring them: those of {@link Transfer#recompute()}, each once.
+     *
+     * @param transfer prepared by this store
+     * @return in the order of its pieces; empty when every piece is OK
+     * @throws MooncakeException INVALID_ARGUMENT for a transfer of another store
+     */
+    List<BlockId> recompute(Transfer transfer);
+
+    /**
+     * Where many transfers can be polled when they are done, as {@link TransferOptions#withCompletions} says.
+     *
+     * @return an empty queue
+     */
+    CompletionQueue newCompletionQueue();
 
     /**
      * Reads a range of one block and waits for it.

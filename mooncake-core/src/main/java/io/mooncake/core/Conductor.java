@@ -14,7 +14,7 @@ import org.agrona.concurrent.Agent;
  * <pre>
  *   any thread ─▶ slot marks (manager) ─┐
  *   engines    ─▶ parts ended           ├─▶ doWork ─▶ announcements, evictions, next attempts
- *   pulls      ─▶ parts without a slot ─┘
+ *   pulls      ─▶ parts that wait ──────┘   for a slot, or for another's pull of the same block
  * </pre>
  *
  * <p>What comes in cannot be refused, hence is linked through itself: one link a slot, one a part.
@@ -24,7 +24,7 @@ final class Conductor implements Agent {
     private final BlockManager blocks;
     private final Runnable wakeup;
     private final LinkedStack<Part> taken = new LinkedStack<>();
-    private final ArrayDeque<Part> awaitingSlot = new ArrayDeque<>();
+    private final ArrayDeque<Part> waiting = new ArrayDeque<>();
     private final AtomicLong asked = new AtomicLong();
     private volatile long answered;
     private volatile boolean closed;
@@ -51,9 +51,9 @@ final class Conductor implements Agent {
         wakeup.run();
     }
 
-    /** A part that the conductor is retrying found no slot again: no work, no wake-up, else waiting would be spinning. */
+    /** A part that the conductor is retrying has to wait again: no work, no wake-up, else waiting would be spinning. */
     void takeBack(Part part) {
-        awaitingSlot.add(part);
+        waiting.add(part);
     }
 
     /** A number that {@link #hasAnswered} once everything marked before the call is announced. */
@@ -71,8 +71,9 @@ final class Conductor implements Agent {
     public int doWork() {
         long tickets = asked.get();
         // First, since what it ends marks slots.
-        int work = takeIn() + blocks.doWork(life.nowNs());
-        retryForSlots();
+        long nowNs = life.nowNs();
+        int work = takeIn() + blocks.doWork(nowNs);
+        retry(nowNs);
         if (answered != tickets && blocks.isCaughtUp()) {
             answered = tickets;
             work++;
@@ -85,21 +86,21 @@ final class Conductor implements Agent {
         for (Link<Part> due = taken.takeAll(); due != null; work++) {
             Part part = due.owner();
             due = due.unlink();
-            if (!part.awaitsSlot) {
+            if (!part.waits) {
                 part.pull.afterRead(part);
             } else if (closed) {
-                part.pull.retryForSlot(part);
+                part.pull.retry(part, life.nowNs());
             } else {
-                awaitingSlot.add(part);
+                waiting.add(part);
             }
         }
         return work;
     }
 
-    private void retryForSlots() {
-        for (int waiting = awaitingSlot.size(); waiting > 0; waiting--) {
-            Part part = awaitingSlot.remove();
-            part.pull.retryForSlot(part);
+    private void retry(long nowNs) {
+        for (int left = waiting.size(); left > 0; left--) {
+            Part part = waiting.remove();
+            part.pull.retry(part, nowNs);
         }
     }
 
@@ -108,7 +109,7 @@ final class Conductor implements Agent {
     public void onClose() {
         closed = true;
         takeIn();
-        retryForSlots();
+        retry(life.nowNs());
     }
 
     @Override

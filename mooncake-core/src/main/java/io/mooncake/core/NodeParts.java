@@ -205,6 +205,6 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
 
     /** What pulls need of this. */
     Pulls pulls() {
-        return new Pulls(life, sources, conductor, events, counters);
+        return new Pulls(life, sources, conductor, events, counters, new SharedPulls(conductor::wakeup));
     }
 }

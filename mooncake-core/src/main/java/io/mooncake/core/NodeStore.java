@@ -10,9 +10,11 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.CompletionQueue;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
@@ -122,9 +124,30 @@ final class NodeStore implements BlockStore, Transfer.Host {
                 }
             }
         }
+        CompletionQueue completions = options.completions();
+        if (completions != null && !equals(completions.host())) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT, "the completion queue is not of node " + node.life().id
+                    + ": use one that this node's store made");
+        }
         Duration timeout = options.timeout();
-        return new Transfer(this, new Pull(pulls, pieces), pieces.size(), poolMemoryOnly,
-                positiveNs("timeout", timeout == null ? config.transferTimeout() : timeout), options.onDone());
+        return new Transfer(this, new Pull(pulls, pieces, options.priority()), pieces.size(), poolMemoryOnly,
+                positiveNs("timeout", timeout == null ? config.transferTimeout() : timeout),
+                new Transfer.Told(options.onDone(), options.completions()));
+    }
+
+    @Override
+    public List<BlockId> recompute(Transfer transfer) {
+        if (!(transfer.work() instanceof Pull pull) || !pull.isOf(pulls)) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    transfer + " is not of node " + node.life().id + ": ask the store that prepared it");
+        }
+        return Arrays.stream(transfer.recompute()).mapToObj(pull::id).distinct().toList();
+    }
+
+    @Override
+    public CompletionQueue newCompletionQueue() {
+        checkOpen();
+        return new CompletionQueue(this);
     }
 
     private void checkRegion(Region region) {

@@ -26,8 +26,12 @@ final class Part {
     BlockRef source;
     @Nullable
     ReplicaWriter replica;
-    /** Why the conductor has it: a replica waits for a slot, else a read ended and something is left to do. */
-    boolean awaitsSlot;
+    /** The pull that others may wait for: this one. Set before an engine has the read. */
+    SharedPulls.@Nullable Going pulling;
+    /** Why the conductor has it: a replica waits, else a read ended and something is left to do. */
+    boolean waits;
+    /** What it waits for: another's pull, or null for a slot. */
+    SharedPulls.@Nullable Going awaited;
     ReadStatus status = ReadStatus.OK;
     /** What the last attempt met; before the first one: that nobody has the block. */
     Outcome failure = Outcome.ABSENT;
@@ -50,12 +54,16 @@ final class Part {
     }
 
     /** The transfer was given up; any thread, the part may be anybody's. */
-    void abort() {
+    void abort(SharedPulls shared) {
         TransferEngine reading = engine;
         if (reading != null) {
             ReplicaWriter copy = replica;
+            SharedPulls.Going mine = pulling;
             if (copy != null) {
                 copy.abandon();
+            }
+            if (mine != null) {
+                shared.end(mine);
             }
             reading.abort(read);
         }
@@ -65,7 +73,9 @@ final class Part {
         tried.clear();
         source = null;
         replica = null;
-        awaitsSlot = false;
+        pulling = null;
+        waits = false;
+        awaited = null;
         failure = Outcome.ABSENT;
         cause = null;
     }

@@ -4,12 +4,14 @@ import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.manager.ReplicaWriter;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
@@ -23,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * What one {@link Transfer} moves: finds a holder of each piece, gives the read to an engine, and ends the piece.
  *
  * <pre>
- *   start ─▶ locate ─▶ engine ─▶ onReadEnded ─┬─▶ end                         bytes in the caller's memory, proven
+ *   start ─▶ locate ─▶ engine ─▶ onReadEnded ─┬─▶ end                         bytes in the caller's memory, proven; or given up
  *              ▲                               └─▶ conductor ─┬─▶ commit, end  a replica
  *              └──────────────────────────────────────────────┴─ another holder, within the deadline
  * </pre>
@@ -31,15 +33,25 @@ import org.jspecify.annotations.Nullable;
 final class Pull implements Transfer.Work, ReadListener {
     private final Pulls node;
     private final Part[] parts;
+    private final Priority priority;
     private @Nullable Transfer transfer;
     private long deadlineNs;
 
-    Pull(Pulls node, List<Piece> pieces) {
+    Pull(Pulls node, List<Piece> pieces, Priority priority) {
         this.node = node;
+        this.priority = priority;
         parts = new Part[pieces.size()];
         for (int i = 0; i < parts.length; i++) {
             parts[i] = new Part(this, pieces.get(i), i);
         }
+    }
+
+    boolean isOf(Pulls pulls) {
+        return node.equals(pulls);
+    }
+
+    BlockId id(int piece) {
+        return parts[piece].piece.id();
     }
 
     @Override
@@ -60,7 +72,7 @@ final class Pull implements Transfer.Work, ReadListener {
     @Override
     public void abort() {
         for (Part part : parts) {
-            part.abort();
+            part.abort(node.shared());
         }
         // Perhaps some part waits there.
         node.conductor().wakeup();
@@ -114,6 +126,7 @@ final class Pull implements Transfer.Work, ReadListener {
         }
         part.read.from(owner, source.region(), source.offset() + part.piece.offset(), length)
                 .guardedBy(source.guardOffset(), source.guard())
+                .withPriority(priority)
                 .by(deadlineNs);
         if (takesDestination(part, source)) {
             submit(part, engine);
@@ -151,20 +164,48 @@ final class Pull implements Transfer.Work, ReadListener {
     }
 
     private boolean allocates(Part part, BlockRef source) {
+        if (part.pulling == null || !part.pulling.isOf(source)) {
+            endShared(part);
+            SharedPulls.Going mine = new SharedPulls.Going(source);
+            part.awaited = node.shared().join(mine);
+            if (part.awaited != null) {
+                return waits(part);
+            }
+            part.pulling = mine;
+            BlockRef here = blocks().find(source.id());
+            if (here != null && here.version().equals(source.version())) {
+                // The pull before this one brought it after this one looked.
+                part.source = here;
+                return ended(part, Outcome.OK, null);
+            }
+        }
         ReplicaWriter replica = blocks().allocateReplica(source.id(), source.version(), part.read.length());
         if (replica == null) {
-            if (part.awaitsSlot) {
-                node.conductor().takeBack(part);
-            } else {
-                part.awaitsSlot = true;
-                node.conductor().take(part);
-            }
-            return false;
+            return waits(part);
         }
-        part.awaitsSlot = false;
+        part.waits = false;
         part.replica = replica;
         part.read.into(replica.region(), replica.offset());
         return true;
+    }
+
+    /** Until there is a slot, or another's pull is over; false, for whoever asks whether to go on. */
+    private boolean waits(Part part) {
+        if (part.waits) {
+            node.conductor().takeBack(part);
+        } else {
+            part.waits = true;
+            node.conductor().take(part);
+        }
+        return false;
+    }
+
+    private void endShared(Part part) {
+        SharedPulls.Going mine = part.pulling;
+        if (mine != null) {
+            part.pulling = null;
+            node.shared().end(mine);
+        }
     }
 
     private void submit(Part part, TransferEngine engine) {
@@ -208,15 +249,21 @@ final class Pull implements Transfer.Work, ReadListener {
         part.status = status;
         if (part.replica == null) {
             read.destination().release();
-            if (status == ReadStatus.OK) {
-                end(part, Outcome.OK, null);
+            Outcome last = switch (status) {
+                case OK -> Outcome.OK;
+                case CANCELED -> Outcome.CANCELED;
+                case TIMED_OUT -> Outcome.TIMED_OUT;
+                default -> Outcome.PENDING;
+            };
+            if (last != Outcome.PENDING) {
+                end(part, last, null);
                 return;
             }
         }
         node.conductor().take(part);
     }
 
-    /** Conductor: what is left to do when a read has ended otherwise than with bytes in the caller's memory. */
+    /** Conductor: what is left to do when a read has ended that went into the pool, or that may be tried elsewhere. */
     void afterRead(Part part) {
         ReplicaWriter replica = part.replica;
         part.replica = null;
@@ -273,14 +320,20 @@ final class Pull implements Transfer.Work, ReadListener {
         return true;
     }
 
-    /** Conductor: a replica that had no slot tries again; without one it comes back. */
-    void retryForSlot(Part part) {
+    /** Conductor: a replica that waited tries again; when it has to wait longer it comes back. */
+    void retry(Part part, long nowNs) {
+        SharedPulls.Going awaited = part.awaited;
         if (node.life().isClosing() || transfer().isGivenUp()) {
             end(part, Outcome.CANCELED, null);
-        } else if (isLate()) {
-            end(part, Outcome.TIMED_OUT, new MooncakeException(Kind.OUT_OF_MEMORY,
-                    "no slot for a replica of block " + part.piece.id() + ": " + blocks().describeHolders()));
+        } else if (nowNs - deadlineNs >= 0) {
+            end(part, Outcome.TIMED_OUT, awaited != null
+                    ? null
+                    : new MooncakeException(Kind.OUT_OF_MEMORY,
+                            "no slot for a replica of block " + part.piece.id() + ": " + blocks().describeHolders()));
+        } else if (awaited != null && !awaited.isOver()) {
+            node.conductor().takeBack(part);
         } else {
+            part.awaited = null;
             attempt(part);
         }
     }
@@ -308,6 +361,7 @@ final class Pull implements Transfer.Work, ReadListener {
     }
 
     private void end(Part part, Outcome outcome, @Nullable MooncakeException cause) {
+        endShared(part);
         Outcome told = transfer().unlessGivenUp(outcome);
         node.counters().increment(counter(told));
         BlockRef source = part.source;

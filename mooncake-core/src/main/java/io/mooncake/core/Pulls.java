@@ -10,5 +10,7 @@ import io.mooncake.core.base.Counters;
  * @param conductor does what is left when a read has ended
  * @param events told of references that turned out stale or lost
  * @param counters the node's
+ * @param shared the replicas on their way
  */
-record Pulls(Life life, Sources sources, Conductor conductor, BlockEvents events, Counters counters) {}
+record Pulls(Life life, Sources sources, Conductor conductor, BlockEvents events, Counters counters,
+        SharedPulls shared) {}

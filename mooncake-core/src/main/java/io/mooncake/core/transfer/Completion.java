@@ -7,16 +7,21 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Who is told that a transfer is done: its callback, once a submission, and whoever asked for a future. Any thread. */
+/**
+ * Who is told that a transfer is done: its callback, once a submission, its completion queue, and whoever asked for a future. Any thread.
+ */
 final class Completion {
     private static final VarHandle FUTURE;
     private static final VarHandle DUE;
+    private static final VarHandle NOTICE;
+    private static final long NONE = -1;
 
     static {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
             FUTURE = lookup.findVarHandle(Completion.class, "future", CompletableFuture.class);
             DUE = lookup.findVarHandle(Completion.class, "due", int.class);
+            NOTICE = lookup.findVarHandle(Completion.class, "notice", long.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
         }
@@ -24,6 +29,8 @@ final class Completion {
 
     private final Transfer transfer;
     private final @Nullable Consumer<? super Transfer> callback;
+    private final @Nullable CompletionQueue queue;
+    private final Link<Transfer> queueLink;
     /** In the stack of what the node is to dispatch. */
     final Link<Transfer> link;
 
@@ -32,10 +39,15 @@ final class Completion {
     @SuppressWarnings("unused") // by DUE
     private volatile int due;
 
-    Completion(Transfer transfer, @Nullable Consumer<? super Transfer> callback) {
+    /** The submission that stands in the queue. */
+    private volatile long notice = NONE;
+
+    Completion(Transfer transfer, Transfer.Told told) {
         this.transfer = transfer;
-        this.callback = callback;
+        callback = told.callback();
+        queue = told.queue();
         link = new Link<>(transfer);
+        queueLink = new Link<>(transfer);
     }
 
     CompletableFuture<Transfer> future() {
@@ -59,6 +71,31 @@ final class Completion {
     boolean isDue() {
         // Submitted and done again before its callback ran, it is in the node's hands already and must not be linked twice.
         return (callback != null || future != null) && (int) DUE.getAndAdd(this, 1) == 0;
+    }
+
+    /** A submission is done: it stands in the queue from now on, instead of an earlier one that was not polled. */
+    void queue(long submission) {
+        if (queue == null) {
+            return;
+        }
+        for (;;) {
+            long before = notice;
+            if (before >= submission) {
+                // The next one was faster.
+                return;
+            }
+            if (NOTICE.compareAndSet(this, before, submission)) {
+                if (before == NONE) {
+                    queue.add(queueLink);
+                }
+                return;
+            }
+        }
+    }
+
+    /** Which submission stood in the queue; from now on its link may be pushed again. */
+    long takeNotice() {
+        return (long) NOTICE.getAndSet(this, NONE);
     }
 
     /** How many submissions are done whose callback did not run; from now on the link may be pushed again. */

@@ -5,6 +5,7 @@ import io.mooncake.core.base.LinkedStack.Link;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -86,6 +87,17 @@ public final class Transfer {
         int stage(int piece);
     }
 
+    /**
+     * Who is told when a submission is done, besides those who wait and those who ask for a future.
+     *
+     * @param callback called once a submission, or null
+     * @param queue where it can be polled, once a submission, or null
+     */
+    public record Told(@Nullable Consumer<? super Transfer> callback, @Nullable CompletionQueue queue) {
+        /** Nobody. */
+        public static final Told NOBODY = new Told(null, null);
+    }
+
     /** What a transfer needs of its node. */
     public interface Host {
         /**
@@ -126,8 +138,6 @@ public final class Transfer {
         void count(Counter counter);
     }
 
-    private static final Duration LONGEST = Duration.ofDays(365);
-
     private final Host host;
     private final Work work;
     private final long timeoutNs;
@@ -147,16 +157,15 @@ public final class Transfer {
      * @param pieces how many pieces that is
      * @param poolMemoryOnly whether every piece goes into memory that is not the caller's
      * @param timeoutNs nanoseconds that a submission has
-     * @param callback called once a submission when it is done, or null
+     * @param told who is told that it is done
      */
-    public Transfer(Host host, Work work, int pieces, boolean poolMemoryOnly, long timeoutNs,
-            @Nullable Consumer<? super Transfer> callback) {
+    public Transfer(Host host, Work work, int pieces, boolean poolMemoryOnly, long timeoutNs, Told told) {
         this.host = host;
         this.work = work;
         this.poolMemoryOnly = poolMemoryOnly;
         this.timeoutNs = timeoutNs;
         outcomes = new Outcomes(pieces);
-        completion = new Completion(this, callback);
+        completion = new Completion(this, told);
         waiting = new Waiting(host);
     }
 
@@ -191,7 +200,7 @@ public final class Transfer {
      * @return whether it is done; false also when the thread was interrupted
      */
     public boolean await(Duration timeout) {
-        return waiting.await(done, untilNs(timeout));
+        return waiting.await(done, Waiting.untilNs(host, timeout));
     }
 
     /**
@@ -201,11 +210,7 @@ public final class Transfer {
      * @return whether it is released; false also when the thread was interrupted
      */
     public boolean awaitReleased(Duration timeout) {
-        return waiting.await(released, untilNs(timeout));
-    }
-
-    private long untilNs(Duration timeout) {
-        return host.nowNs() + (timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout).toNanos();
+        return waiting.await(released, Waiting.untilNs(host, timeout));
     }
 
     /**
@@ -346,6 +351,31 @@ public final class Transfer {
     }
 
     /**
+     * What the caller must get otherwise: every piece that is not OK. Of a transfer that is not done, what is pending counts too.
+     *
+     * @return indexes as prepared, ascending; empty when every piece is OK
+     */
+    public int[] recompute() {
+        int[] missing = new int[pieces()];
+        int count = 0;
+        for (int i = 0; i < missing.length; i++) {
+            if (outcome(i) != Outcome.OK) {
+                missing[count++] = i;
+            }
+        }
+        return Arrays.copyOf(missing, count);
+    }
+
+    /**
+     * For stores: what it moves.
+     *
+     * @return as constructed
+     */
+    public Work work() {
+        return work;
+    }
+
+    /**
      * Gives it up: terminal at once, released when the engines have let go of it. What was not sent yet is never sent. Any thread; cannot
      * be refused.
      *
@@ -367,7 +397,7 @@ public final class Transfer {
         }
         host.count(counter(end));
         if (poolMemoryOnly) {
-            announce();
+            announce(submission);
         }
         // Kept from being released, so that it is this submission and no later one whose pieces are aborted.
         if (outcomes.retain()) {
@@ -424,23 +454,30 @@ public final class Transfer {
 
     private void release() {
         State verdict = outcomes.verdict();
-        boolean decides = !StateWord.state(word.release(verdict)).isTerminal();
+        long before = word.release(verdict);
+        boolean decides = !StateWord.state(before).isTerminal();
         if (decides) {
             host.count(counter(verdict));
         }
         if (decides || !poolMemoryOnly) {
-            announce();
+            announce(StateWord.submission(before));
         } else {
             waiting.wake();
         }
     }
 
-    /** It is done. */
-    private void announce() {
+    /** A submission is done. */
+    private void announce(long submission) {
         waiting.wake();
+        completion.queue(submission);
         if (completion.isDue()) {
             host.dispatch(this);
         }
+    }
+
+    /** A poller took it out of its completion queue; false when it was submitted again since it came there. */
+    boolean takeNotice() {
+        return completion.takeNotice() == StateWord.submission(word.get()) && isDone();
     }
 
     private static Counter counter(State state) {

@@ -3,6 +3,7 @@ package io.mooncake.core.transfer;
 import io.mooncake.core.base.Backoff;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
@@ -12,6 +13,7 @@ final class Waiting {
     /** How often whoever is not woken by name looks. */
     private static final long LOOK_NS = 100_000;
 
+    private static final Duration LONGEST = Duration.ofDays(365);
     private static final VarHandle NAMED;
 
     static {
@@ -27,6 +29,11 @@ final class Waiting {
 
     Waiting(Transfer.Host host) {
         this.host = host;
+    }
+
+    /** When a wait that begins now ends at the latest. */
+    static long untilNs(Transfer.Host host, Duration timeout) {
+        return host.nowNs() + (timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout).toNanos();
     }
 
     /** What was reached answers last: false when the time is over first, or the thread is interrupted. */

@@ -52,8 +52,7 @@ final class MachineSimulation implements AutoCloseable {
     private final SplittableRandom random;
     private final VirtualTime time = new VirtualTime();
     private final SimNetwork network;
-    private final Arena arena = Arena.ofConfined();
-    private final Arena shared = Arena.ofShared();
+    private final Arena arena = Arena.ofAuto();
     private final Node[] nodes = new Node[NODES];
     private final List<Reading> readings = new ArrayList<>();
     private long lastVersion;
@@ -137,8 +136,6 @@ final class MachineSimulation implements AutoCloseable {
         for (Node node : nodes) {
             node.engine.poller().onClose();
         }
-        arena.close();
-        shared.close();
     }
 
     /** A process life of a node. */
@@ -146,8 +143,8 @@ final class MachineSimulation implements AutoCloseable {
         private final NodeId id;
         private final RegionTable regions;
         private final Region slots;
-        private final MemorySegment memory = shared.allocate((long) SLOTS * SLOT_BYTES, 64);
-        private final MemorySegment guards = shared.allocate(SLOTS * 64L, 64);
+        private final MemorySegment memory = arena.allocate((long) SLOTS * SLOT_BYTES, 64);
+        private final MemorySegment guards = arena.allocate(SLOTS * 64L, 64);
         private final long[] versions = new long[SLOTS];
         private final SimFabric fabric;
         private final OneSidedEngine engine;
@@ -242,7 +239,7 @@ final class MachineSimulation implements AutoCloseable {
         private final Node reader;
         private final Node owner;
         private final GuardedRead read = new GuardedRead(this, 0);
-        private final MemorySegment to = shared.allocate(2L * SLOT_BYTES, 64);
+        private final MemorySegment to = arena.allocate(2L * SLOT_BYTES, 64);
         private boolean begun;
         private boolean givenUp;
         private int expired;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 import io.mooncake.core.transfer.ReadStatus;
 import java.util.EnumMap;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -16,6 +17,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class MachineSimulationTest {
     private static final int SEEDS = 300;
     private static final int MANY_SEEDS = 20_000;
+    /** What matters: the bookkeeping may go wrong too, but that alone is not the harm. */
+    private static final Pattern WRONG_BYTES = Pattern.compile("is not that of version|a byte landed");
 
     private final Map<ReadStatus, Integer> ends = new EnumMap<>(ReadStatus.class);
 
@@ -49,11 +52,12 @@ final class MachineSimulationTest {
     @EnumSource(PlantedBug.class)
     void shouldFindEveryPlantedBug(PlantedBug bug) {
         for (long seed = 1; seed <= SEEDS; seed++) {
-            if (run(seed, bug) != null) {
+            AssertionError found = run(seed, bug);
+            if (found != null && WRONG_BYTES.matcher(found.getMessage()).find()) {
                 return;
             }
         }
-        fail(bug + " was not found in " + SEEDS + " seeds");
+        fail(bug + " brought no wrong byte in " + SEEDS + " seeds");
     }
 
     private @Nullable AssertionError run(long seed, @Nullable PlantedBug bug) {

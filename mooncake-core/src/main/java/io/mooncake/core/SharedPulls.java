@@ -1,0 +1,66 @@
+package io.mooncake.core;
+
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Version;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The replicas that this node is pulling. Of the pieces that want the same version of a block one pulls it; the others wait in the conductor,
+ * each by its own deadline, until that pull is over, however it ended: then the block is here, or the first of them begins anew. Any thread.
+ */
+final class SharedPulls {
+    private final ConcurrentHashMap<BlockId, Going> going = new ConcurrentHashMap<>();
+    private final Runnable wakeup;
+
+    /**
+     * Nothing is pulled.
+     *
+     * @param wakeup has the conductor look at those who wait
+     */
+    SharedPulls(Runnable wakeup) {
+        this.wakeup = wakeup;
+    }
+
+    /** One pull. */
+    static final class Going {
+        private final BlockId id;
+        private final Version version;
+        private volatile boolean awaited;
+        private volatile boolean over;
+
+        Going(BlockRef source) {
+            id = source.id();
+            version = source.version();
+        }
+
+        boolean isOf(BlockRef source) {
+            return version.equals(source.version());
+        }
+
+        boolean isOver() {
+            return over;
+        }
+    }
+
+    /** The pull to wait for; null when mine is the one from now on, or when another version is pulled, which is nothing to wait for. */
+    @Nullable
+    Going join(Going mine) {
+        Going other = going.putIfAbsent(mine.id, mine);
+        if (other == null || !other.version.equals(mine.version)) {
+            return null;
+        }
+        other.awaited = true;
+        return other;
+    }
+
+    /** It brought the block, or will not bring it. The second time does nothing. */
+    void end(Going pull) {
+        going.remove(pull.id, pull);
+        pull.over = true;
+        if (pull.awaited) {
+            wakeup.run();
+        }
+    }
+}

@@ -1,0 +1,562 @@
+package io.mooncake.testing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeFalse;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.base.PageMap;
+import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.Priority;
+import io.mooncake.core.transfer.ReadListener;
+import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.testing.EngineRig.Guards;
+import io.mooncake.testing.EngineRig.Reading;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * What every engine owes, as {@link io.mooncake.core.transfer.TransferEngine} says. A subclass gives the rig of its engine.
+ */
+@Timeout(120)
+public abstract class TransferEngineContract {
+    private static final byte FILL = EngineRig.FILL;
+    private static final byte REFILL = 0x77;
+    private static final int MANY = 1000;
+    private static final int MOST_QUEUED = 1 << 20;
+
+    private EngineRig rig;
+    private EngineRig.Side owner;
+    private EngineRig.Side reader;
+
+    /** Null until {@link #open}. */
+    @SuppressWarnings("NullAway") // JUnit calls open() first.
+    protected TransferEngineContract() {}
+
+    /** A new rig of the engine. */
+    protected abstract EngineRig rig();
+
+    @BeforeEach
+    final void open() {
+        rig = rig();
+        owner = rig.side("owner");
+        reader = rig.isLocal() ? owner : rig.side("reader");
+    }
+
+    @AfterEach
+    final void close() {
+        assertEquals(0, owner.guards.pinned());
+        rig.close();
+    }
+
+    private Reading ended(Reading reading) {
+        rig.until(reading::ended);
+        assertEquals(1, reading.ends);
+        return reading;
+    }
+
+    private void assertRefused(Reading reading, Kind kind) {
+        assertEquals(ReadStatus.REFUSED, ended(reading).status);
+        assertEquals(kind, reading.cause().kind(), () -> reading.cause().getMessage());
+    }
+
+    /** Whether bytes have come to a destination: looks at some of them. */
+    private static boolean isTouched(MemorySegment to) {
+        for (long at = 0; at < to.byteSize(); at += 4096) {
+            if (to.get(ValueLayout.JAVA_BYTE, at) != FILL) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    @ParameterizedTest
+    @ValueSource(longs = {1, 7, 64, 4096, 65_537, 1 << 20, (1 << 20) + 1, 5_000_011})
+    public void shouldBringEveryByteOfAnySize(long length) {
+        Region source = owner.register(rig.pattern(length + 100), Access.READABLE);
+        MemorySegment to = rig.filled(length + 64, FILL);
+
+        Reading reading = ended(reader.read(owner, source, 77, length, reader.own(to)));
+
+        assertEquals(ReadStatus.OK, reading.status);
+        assertEquals(length, reading.read.received);
+        assertTrue(EngineRig.holdsPattern(to, 0, length, 77));
+        assertTrue(EngineRig.isFilled(to.asSlice(length), FILL));
+        assertEquals(0, source.uses());
+    }
+
+    @Test
+    public void shouldProveZeroBytes() {
+        Region plain = owner.register(rig.pattern(4096), Access.READABLE);
+        Region guarded = owner.register(rig.pattern(4096), Access.GUARDED);
+        MemorySegment to = rig.filled(64, FILL);
+        Region into = reader.own(to);
+
+        assertEquals(ReadStatus.OK, ended(reader.read(owner, plain, 100, 0, into)).status);
+        assertEquals(ReadStatus.OK, ended(reader.read(owner, plain, 4096, 0, into)).status);
+        assertRefused(reader.read(owner, plain, 4097, 0, into), Kind.OUT_OF_BOUNDS);
+        assertEquals(ReadStatus.OK, ended(reader.readGuarded(owner, guarded, 0, Guards.FIRST, into)).status);
+        assertEquals(ReadStatus.STALE, ended(reader.readGuarded(owner, guarded, 0, 41, into)).status);
+        assertTrue(EngineRig.isFilled(to, FILL));
+    }
+
+    @Test
+    public void shouldScatterOverThePagesOfTheMap() {
+        int pages = 24;
+        long pageBytes = 40_000;
+        long stride = 40_064;
+        Region source = owner.register(rig.pattern(pages * pageBytes), Access.READABLE);
+        MemorySegment to = rig.filled(2_400_000, FILL);
+        int[] order = new int[pages];
+        for (int i = 0; i < pages; i++) {
+            order[i] = ((i * 7) % pages) * 2 + 1;
+        }
+        Reading reading = new Reading();
+        reading.read.from(owner.peer(), source.id(), 0, pages * pageBytes - 5)
+                .into(reader.own(to), new PageMap(16, pageBytes, stride, order))
+                .by(Long.MAX_VALUE);
+
+        assertEquals(ReadStatus.OK, ended(reader.submit(reading)).status);
+
+        for (int i = 0; i < pages; i++) {
+            long length = i == pages - 1 ? pageBytes - 5 : pageBytes;
+            assertTrue(EngineRig.holdsPattern(to, 16 + order[i] * stride, length, i * pageBytes), "page " + i);
+            assertTrue(EngineRig.isFilled(to.asSlice(16 + order[i] * stride + length, pageBytes + 64 - length), FILL));
+        }
+    }
+
+    @Test
+    public void shouldRefuseWhatIsOutOfBoundsOnEitherSide() {
+        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        MemorySegment to = rig.filled(64, FILL);
+        Region into = reader.own(to);
+        long[][] ranges = {{Long.MAX_VALUE - 7, 16}, {4090, 7}, {-1, 1}, {0, -1}, {4096, 1}};
+        for (long[] range : ranges) {
+            assertRefused(reader.read(owner, source, range[0], range[1], into), Kind.OUT_OF_BOUNDS);
+        }
+        assertRefused(reader.read(owner, source, 0, 65, into), Kind.OUT_OF_BOUNDS);
+        Reading overflow = new Reading();
+        overflow.read.from(owner.peer(), source.id(), 0, 16).into(into, Long.MAX_VALUE - 3).by(Long.MAX_VALUE);
+        assertRefused(reader.submit(overflow), Kind.OUT_OF_BOUNDS);
+        Reading outside = new Reading();
+        outside.read.from(owner.peer(), source.id(), 0, 40)
+                .into(into, new PageMap(0, 20, 50, new int[]{0, 1}))
+                .by(Long.MAX_VALUE);
+        assertRefused(reader.submit(outside), Kind.OUT_OF_BOUNDS);
+        assertTrue(EngineRig.isFilled(to, FILL));
+        assertEquals(ReadStatus.OK, ended(reader.read(owner, source, 4090, 6, into)).status);
+    }
+
+    @Test
+    public void shouldRefuseRegionsThatMayNotBeReadSo() {
+        Region hidden = owner.own(rig.pattern(64));
+        Region plain = owner.register(rig.pattern(64), Access.READABLE);
+        Region guarded = owner.register(rig.pattern(64), Access.GUARDED);
+        Region closed = owner.register(rig.pattern(64), Access.READABLE);
+        closed.close();
+        MemorySegment to = rig.filled(64, FILL);
+        Region into = reader.own(to);
+        Reading elsewhere = new Reading();
+        elsewhere.read.from(owner.peer(), guarded.id(), 0, 1).guardedBy(1, 42).into(into, 0).by(Long.MAX_VALUE);
+        List<Reading> refused = List.of(reader.read(owner, hidden, 0, 1, into), reader.read(owner, closed, 0, 1, into),
+                reader.read(owner, guarded, 0, 1, into), reader.readGuarded(owner, plain, 1, Guards.FIRST, into),
+                reader.submit(elsewhere));
+        for (Reading reading : refused) {
+            assertEquals(ReadStatus.REFUSED, ended(reading).status, () -> reading.read.toString());
+            assertFalse(reading.cause().getMessage().isEmpty());
+        }
+        assertTrue(EngineRig.isFilled(to, FILL));
+    }
+
+    @Test
+    public void shouldRefuseADestinationThatItCannotWrite() {
+        Region source = owner.register(rig.pattern(64), Access.READABLE);
+        Region readOnly = reader.own(rig.filled(64, FILL).asReadOnly());
+        Reading reading = ended(reader.read(owner, source, 0, 8, readOnly));
+        assertEquals(ReadStatus.REFUSED, reading.status);
+        assertFalse(reading.cause().getMessage().isEmpty());
+    }
+
+    @Test
+    public void shouldNeverSucceedWithBytesOfAnotherGuard() {
+        long length = Math.min(rig.largeBytes(), 6L << 20);
+        MemorySegment bytes = rig.pattern(length);
+        MemorySegment before = rig.pattern(length);
+        Region source = owner.register(bytes, Access.GUARDED);
+        MemorySegment to = rig.filled(length, FILL);
+        Region into = reader.own(to);
+        int stale = 0;
+        for (int cycles = 0; cycles < 40; cycles++) {
+            bytes.copyFrom(before);
+            owner.guards.set(0, 100 + cycles);
+            Reading reading = reader.readGuarded(owner, source, length, 100 + cycles, into);
+            for (int i = 0; i < cycles && !reading.ended(); i++) {
+                rig.cycle();
+            }
+            owner.guards.set(0, -1);
+            bytes.fill((byte) 0);
+            ended(reading);
+            if (reading.status == ReadStatus.OK) {
+                assertEquals(-1, to.mismatch(before), "after " + cycles + " cycles");
+            } else {
+                assertEquals(ReadStatus.STALE, reading.status);
+                stale++;
+            }
+        }
+        assertTrue(stale > 0);
+    }
+
+    @Test
+    public void shouldKeepManyReadsApart() {
+        Region source = owner.register(rig.pattern(1 << 20), Access.READABLE);
+        List<Reading> readings = new ArrayList<>();
+        List<MemorySegment> targets = new ArrayList<>();
+        for (int i = 0; i < MANY; i++) {
+            long length = i % 10 == 0 ? 200_000 + i : 1 + i * 3;
+            MemorySegment to = rig.filled(length, FILL);
+            targets.add(to);
+            readings.add(reader.read(owner, source, i * 17L, length, reader.own(to)));
+        }
+        rig.until(() -> readings.stream().allMatch(Reading::ended));
+        for (int i = 0; i < MANY; i++) {
+            assertEquals(ReadStatus.OK, readings.get(i).status);
+            assertEquals(1, readings.get(i).ends);
+            assertTrue(EngineRig.holdsPattern(targets.get(i), 0, targets.get(i).byteSize(), i * 17L), "read " + i);
+        }
+    }
+
+    @Test
+    public void shouldTakeTheSameReadAgainFromItsOwnEnd() {
+        Region source = owner.register(rig.pattern(10_000), Access.READABLE);
+        MemorySegment to = rig.filled(5000, FILL);
+        Region into = reader.own(to);
+        Reading reading = new Reading();
+        reading.onEnd = () -> {
+            if (reading.ends < 5) {
+                to.fill(FILL);
+                reading.read.from(owner.peer(), source.id(), reading.ends, 5000).into(into, 0).by(Long.MAX_VALUE);
+                assertTrue(reader.engine.submit(reading.read));
+            }
+        };
+        reading.read.from(owner.peer(), source.id(), 0, 5000).into(into, 0).by(Long.MAX_VALUE);
+        reader.submit(reading);
+        rig.until(() -> reading.ends == 5);
+        assertEquals(ReadStatus.OK, reading.status);
+        assertTrue(EngineRig.holdsPattern(to, 0, 5000, 4));
+    }
+
+    @Test
+    public void shouldEndByTheDeadlineAndWriteNothingAfterTheEnd() {
+        Region source = owner.register(rig.pattern(rig.largeBytes()), Access.READABLE);
+        MemorySegment to = rig.filled(rig.largeBytes(), FILL);
+        Region into = reader.own(to);
+        Reading late = new Reading();
+        late.read.from(owner.peer(), source.id(), 0, 8).into(into, 0).by(rig.nowNs());
+        assertEquals(ReadStatus.TIMED_OUT, ended(reader.submit(late)).status);
+        assertTrue(EngineRig.isFilled(to, FILL));
+
+        Reading reading = new Reading();
+        long deadlineNs = rig.nowNs() + EngineRig.SECOND_NS;
+        reading.read.from(owner.peer(), source.id(), 0, to.byteSize()).into(into, 0).by(deadlineNs);
+        reading.onEnd = () -> to.fill(REFILL);
+        reader.submit(reading);
+        rig.until(() -> isTouched(to));
+        rig.advance(deadlineNs - rig.nowNs());
+        rig.cycle();
+        assertTimedOutInTime(reading, deadlineNs);
+        assertNothingLands(to);
+    }
+
+    @Test
+    public void shouldEndByTheDeadlineThoughThePeerStandsStill() {
+        assumeFalse(rig.isLocal());
+        Region source = owner.register(rig.pattern(rig.largeBytes()), Access.READABLE);
+        MemorySegment to = rig.filled(rig.largeBytes(), FILL);
+        Reading reading = new Reading();
+        long deadlineNs = rig.nowNs() + EngineRig.SECOND_NS;
+        reading.read.from(owner.peer(), source.id(), 0, to.byteSize()).into(reader.own(to), 0).by(deadlineNs);
+        reading.onEnd = () -> to.fill(REFILL);
+        reader.submit(reading);
+        rig.until(() -> isTouched(to));
+        rig.freeze(owner);
+        rig.settle();
+        rig.advance(Math.max(0, deadlineNs - rig.nowNs()));
+        rig.cycle();
+        assertTimedOutInTime(reading, deadlineNs);
+        rig.thaw(owner);
+        assertNothingLands(to);
+    }
+
+    private void assertTimedOutInTime(Reading reading, long deadlineNs) {
+        assertTrue(reading.ended() || reading.expired == 1, "one duty cycle after its deadline");
+        ended(reading);
+        assertEquals(ReadStatus.TIMED_OUT, reading.status);
+        assertTrue(rig.nowNs() - deadlineNs <= rig.endBoundNs(), () -> (rig.nowNs() - deadlineNs) + " ns late");
+    }
+
+    private void assertNothingLands(MemorySegment to) {
+        rig.settle();
+        rig.advance(EngineRig.SECOND_NS);
+        rig.settle();
+        assertTrue(EngineRig.isFilled(to, REFILL), "a byte landed after the end");
+    }
+
+    @Test
+    public void shouldReadNothingForWhatWasGivenUpBefore() {
+        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        MemorySegment to = rig.filled(4096, FILL);
+        Reading reading = new Reading();
+        reading.givenUp = true;
+        reading.read.from(owner.peer(), source.id(), 0, 4096).into(reader.own(to), 0).by(Long.MAX_VALUE);
+        assertEquals(ReadStatus.CANCELED, ended(reader.submit(reading)).status);
+        rig.settle();
+        assertTrue(EngineRig.isFilled(to, FILL));
+    }
+
+    @Test
+    public void shouldWriteNothingAfterTheEndOfAReadGivenUpInTheMiddle() {
+        Region source = owner.register(rig.pattern(rig.largeBytes()), Access.READABLE);
+        MemorySegment to = rig.filled(rig.largeBytes(), FILL);
+        Region into = reader.own(to);
+        for (int round = 0; round < 5; round++) {
+            to.fill(FILL);
+            Reading reading = new Reading();
+            reading.onEnd = () -> to.fill(REFILL);
+            reading.read.from(owner.peer(), source.id(), 0, to.byteSize())
+                    .into(into, 0)
+                    .by(rig.nowNs() + 1000 * EngineRig.SECOND_NS);
+            reader.submit(reading);
+            rig.until(() -> isTouched(to));
+            for (int i = 0; i < round; i++) {
+                rig.cycle();
+            }
+            assertFalse(reading.ended());
+            reading.givenUp = true;
+            reader.engine.abort(reading.read);
+            assertEquals(ReadStatus.CANCELED, ended(reading).status);
+            assertNothingLands(to);
+        }
+        to.fill(FILL);
+        assertEquals(ReadStatus.OK, ended(reader.read(owner, source, 0, to.byteSize(), into)).status);
+        assertTrue(EngineRig.holdsPattern(to, 0, to.byteSize(), 0));
+    }
+
+    @Test
+    public void shouldDoNothingForAnAbortAfterTheEnd() {
+        Region source = owner.register(rig.pattern(64), Access.READABLE);
+        MemorySegment to = rig.filled(64, FILL);
+        Region into = reader.own(to);
+        Reading reading = ended(reader.read(owner, source, 0, 64, into));
+        reader.engine.abort(reading.read);
+        rig.settle();
+        assertEquals(1, reading.ends);
+        assertEquals(ReadStatus.OK, reading.status);
+        reading.read.from(owner.peer(), source.id(), 0, 64).into(into, 0).by(Long.MAX_VALUE);
+        reader.submit(reading);
+        reader.engine.abort(reading.read);
+        rig.until(reading::ended);
+        assertEquals(2, reading.ends);
+        assertEquals(ReadStatus.OK, reading.status, "the abort of an earlier submission");
+    }
+
+    @Test
+    public void shouldSendLoadsBeforeBackgroundReads() {
+        long length = Math.min(rig.largeBytes(), 4L << 20);
+        Region source = owner.register(rig.pattern(length), Access.READABLE);
+        Region into = reader.own(rig.filled(length, FILL));
+        List<String> order = new ArrayList<>();
+        List<Reading> all = new ArrayList<>();
+        for (int i = 0; i < 12; i++) {
+            Priority priority = i == 11 ? Priority.LOAD : Priority.BACKGROUND;
+            Reading reading = new Reading();
+            reading.onEnd = () -> order.add(priority.name());
+            reading.read.from(owner.peer(), source.id(), 0, length)
+                    .withPriority(priority)
+                    .into(into, 0)
+                    .by(Long.MAX_VALUE);
+            all.add(reader.submit(reading));
+        }
+        rig.until(() -> all.stream().allMatch(Reading::ended));
+        assertTrue(order.indexOf("LOAD") < 6,
+                () -> "the LOAD came last of 12 and ended as number " + order.indexOf("LOAD"));
+    }
+
+    @Test
+    public void shouldPushBackWhenTheQueueIsFull() {
+        long length = rig.queuedBytes();
+        Region source = owner.register(rig.pattern(length), Access.READABLE);
+        Region into = reader.own(rig.filled(length, FILL));
+        List<Reading> accepted = new ArrayList<>();
+        Reading refused = new Reading();
+        while (refused.ends == 0) {
+            Reading next = new Reading();
+            next.read.from(owner.peer(), source.id(), 0, length).into(into, 0).by(Long.MAX_VALUE);
+            if (!reader.engine.submit(next.read)) {
+                refused = next;
+                break;
+            }
+            accepted.add(next);
+            assertTrue(accepted.size() < MOST_QUEUED, "the queue has no end");
+        }
+        Reading waiting = refused;
+        rig.until(() -> accepted.stream().allMatch(Reading::ended));
+        assertEquals(0, waiting.ends);
+        assertEquals(ReadStatus.OK, ended(reader.submit(waiting)).status);
+        assertTrue(accepted.stream().allMatch(reading -> reading.ends == 1 && reading.status == ReadStatus.OK));
+    }
+
+    @Test
+    public void shouldNotReachWhoIsNotThereOrIsAnother() {
+        assumeFalse(rig.isLocal());
+        Region source = owner.register(rig.pattern(64), Access.READABLE);
+        Region into = reader.own(rig.filled(64, FILL));
+        Reading nowhere = new Reading();
+        nowhere.read.from(new Peer(owner.id, Map.of()), source.id(), 0, 8).into(into, 0).by(Long.MAX_VALUE);
+        assertUnreachable(reader.submit(nowhere), Kind.PEER_UNREACHABLE);
+        Reading earlier = new Reading();
+        earlier.read.from(owner.peer(new NodeId("owner", 17)), source.id(), 0, 8).into(into, 0).by(Long.MAX_VALUE);
+        assertUnreachable(reader.submit(earlier), Kind.STALE_INCARNATION);
+        assertEquals(ReadStatus.OK, ended(reader.read(owner, source, 0, 8, into)).status);
+        owner.engine.poller().onClose();
+        assertUnreachable(reader.read(owner, source, 0, 8, into), Kind.PEER_UNREACHABLE);
+    }
+
+    @Test
+    public void shouldEndUnreachableWhenTheOwnerDiesInTheMiddle() {
+        assumeFalse(rig.isLocal());
+        Region source = owner.register(rig.pattern(rig.largeBytes()), Access.READABLE);
+        MemorySegment to = rig.filled(rig.largeBytes(), FILL);
+        Region into = reader.own(to);
+        List<Reading> readings = new ArrayList<>();
+        for (int i = 0; i < 20; i++) {
+            readings.add(reader.read(owner, source, 0, to.byteSize(), into));
+        }
+        rig.until(() -> isTouched(to));
+        Peer gone = owner.peer();
+        owner.engine.poller().onClose();
+        for (Reading reading : readings) {
+            assertUnreachable(reading, Kind.PEER_UNREACHABLE);
+        }
+        to.fill(REFILL);
+        Reading after = new Reading();
+        after.read.from(gone, source.id(), 0, 8).into(into, 0).by(Long.MAX_VALUE);
+        assertUnreachable(reader.submit(after), Kind.PEER_UNREACHABLE);
+        assertNothingLands(to);
+    }
+
+    private void assertUnreachable(Reading reading, Kind kind) {
+        assertEquals(ReadStatus.UNREACHABLE, ended(reading).status);
+        assertEquals(kind, reading.cause().kind(), () -> reading.cause().getMessage());
+        assertTrue(reading.cause().getMessage().contains("owner"), () -> reading.cause().getMessage());
+    }
+
+    @Test
+    public void shouldEndEverythingOnCloseAndAcceptNothingAfter() {
+        Region source = owner.register(rig.pattern(rig.largeBytes()), Access.READABLE);
+        MemorySegment to = rig.filled(rig.largeBytes(), FILL);
+        Region into = reader.own(to);
+        List<Reading> readings = new ArrayList<>();
+        for (int i = 0; i < 5; i++) {
+            readings.add(reader.read(owner, source, 0, to.byteSize(), into));
+        }
+        rig.until(() -> isTouched(to));
+        readings.add(reader.read(owner, source, 0, to.byteSize(), into));
+        reader.engine.poller().onClose();
+        to.fill(REFILL);
+        reader.engine.poller().onClose();
+        for (Reading reading : readings) {
+            assertEquals(ReadStatus.CANCELED, reading.status);
+            assertEquals(1, reading.ends);
+        }
+        Reading after = new Reading();
+        after.read.from(owner.peer(), source.id(), 0, 1).into(into, 0).by(Long.MAX_VALUE);
+        assertFalse(reader.engine.submit(after.read));
+        assertFalse(reader.engine.send(owner.peer(), EngineRig.utf8("x")));
+        assertEquals(0, reader.engine.poller().doWork());
+        assertNothingLands(to);
+    }
+
+    @Test
+    public void shouldLeaveNoReadWithoutEndWhenSubmitAndCloseRace() throws InterruptedException {
+        for (int round = 0; round < 20; round++) {
+            EngineRig.Side side = rig.side("racing" + round);
+            Peer nobody = new Peer(new NodeId("nobody", 1), Map.of());
+            Region into = side.own(rig.filled(rig.queuedBytes(), FILL));
+            AtomicInteger accepted = new AtomicInteger();
+            AtomicInteger ended = new AtomicInteger();
+            ReadListener listener = new ReadListener() {
+                @Override
+                public void onReadEnded(GuardedRead read, ReadStatus status) {
+                    ended.incrementAndGet();
+                }
+
+                @Override
+                public boolean isGivenUp(GuardedRead read) {
+                    return false;
+                }
+            };
+            CountDownLatch started = new CountDownLatch(2);
+            List<Thread> threads = new ArrayList<>();
+            for (int t = 0; t < 2; t++) {
+                threads.add(Thread.ofPlatform().start(() -> {
+                    started.countDown();
+                    while (side.engine.submit(new GuardedRead(listener, 0).from(nobody, 1, 0, rig.queuedBytes())
+                            .into(into, 0)
+                            .by(Long.MAX_VALUE))) {
+                        accepted.incrementAndGet();
+                    }
+                }));
+            }
+            started.await();
+            side.engine.poller().doWork();
+            side.engine.poller().onClose();
+            for (Thread thread : threads) {
+                thread.join();
+            }
+            assertEquals(accepted.get(), ended.get());
+        }
+    }
+
+    @Test
+    public void shouldWakeAParkedPoller() throws InterruptedException {
+        long length = rig.queuedBytes();
+        Region source = owner.register(rig.pattern(length), Access.READABLE);
+        Region into = reader.own(rig.filled(length, FILL));
+        reader.engine.poller().wakeup();
+        Thread poller = Thread.ofPlatform().start(() -> reader.engine.poller().park(60 * EngineRig.SECOND_NS));
+        Reading reading = reader.read(owner, source, 0, length, into);
+        poller.join();
+        assertEquals(ReadStatus.OK, ended(reading).status);
+    }
+
+    @Test
+    public void shouldCarryMessagesInOrder() {
+        assumeTrue(rig.canSend());
+        List<String> sent = new ArrayList<>();
+        for (int i = 0; i < 100; i++) {
+            String text = i % 50 == 0 ? "m".repeat(EngineContext.MAX_MESSAGE_BYTES) : "message " + i;
+            sent.add(reader.id.name() + ":" + text);
+            assertTrue(reader.engine.send(owner.peer(), EngineRig.utf8(text)));
+        }
+        rig.until(() -> owner.messages.size() == 100);
+        assertEquals(sent, owner.messages);
+    }
+}
