@@ -4,7 +4,6 @@ import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.TransferEngineContract;
-import java.util.Random;
 
 /** The TCP engine keeps the contract. */
 final class TcpEngineContractTest extends TransferEngineContract {
@@ -13,7 +12,7 @@ final class TcpEngineContractTest extends TransferEngineContract {
         return new EngineRig() {
             @Override
             protected TransferEngine engine(EngineContext context) {
-                return new TcpTransferEngine(context, TcpConfig.defaults(), new TcpEnvironment(new Random(7)));
+                return new TcpTransferEngine(context, TcpConfig.defaults(), TcpEnvironment.system());
             }
         };
     }
