@@ -91,6 +91,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
 
         DramPool pool = new DramPool("dram", List.of(new SizeClass(config.blockSize(), config.slots())),
                 environment.memory());
+        undo.push(pool::close);
         Region region = regions.register(pool.memory(), Access.GUARDED);
         BlockManager blocks = new BlockManager(
                 new ManagerConfig(id, List.of(new PoolBinding(pool, region, config.checksums())), counters,
