@@ -98,6 +98,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         undo.push(memory::close);
         DramPool pool = new DramPool("dram", List.of(new SizeClass(config.blockSize(), config.slots())),
                 memory.source());
+        undo.push(pool::close);
         Region region = regions.register(pool.memory(), Access.GUARDED);
         BlockManager blocks = new BlockManager(
                 new ManagerConfig(id, List.of(binding(config, pool, region, memory)), counters,

@@ -13,6 +13,7 @@ import io.mooncake.core.block.Tier;
 import io.mooncake.core.transfer.CompletionQueue;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
+import io.mooncake.core.transfer.TransferHost;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -21,7 +22,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 
 /** The store of one node: checks, then hands on to the block manager or to a {@link Pull}. */
-final class NodeStore implements BlockStore, Transfer.Host {
+final class NodeStore implements BlockStore, TransferHost {
     private static final Duration LONGEST = Duration.ofDays(365);
 
     private final NodeParts node;

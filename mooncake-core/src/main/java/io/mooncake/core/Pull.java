@@ -16,6 +16,7 @@ import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
+import io.mooncake.core.transfer.TransferWork;
 import io.mooncake.core.transfer.TransferEngine;
 import java.util.List;
 import java.util.Objects;
@@ -30,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  *              └──────────────────────────────────────────────┴─ another holder, within the deadline
  * </pre>
  */
-final class Pull implements Transfer.Work, ReadListener {
+final class Pull implements TransferWork, ReadListener {
     private final Pulls node;
     private final Part[] parts;
     private final Priority priority;

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * withdrawn, since it is not done any more, and comes again when it is. So what is polled is done, and stays so until somebody submits it.
  */
 public final class CompletionQueue {
-    private final Transfer.Host host;
+    private final TransferHost host;
     private final LinkedStack<Transfer> done = new LinkedStack<>();
     private final Waiting waiting;
     private final BooleanSupplier hasSome = this::hasSome;
@@ -35,7 +35,7 @@ public final class CompletionQueue {
      *
      * @param host the node whose transfers it is for
      */
-    public CompletionQueue(Transfer.Host host) {
+    public CompletionQueue(TransferHost host) {
         this.host = host;
         waiting = new Waiting(host);
     }
@@ -45,7 +45,7 @@ public final class CompletionQueue {
      *
      * @return as constructed
      */
-    public Transfer.Host host() {
+    public TransferHost host() {
         return host;
     }
 

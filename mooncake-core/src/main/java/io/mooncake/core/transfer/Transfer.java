@@ -62,40 +62,6 @@ public final class Transfer {
         }
     }
 
-    /** What a transfer moves; the store's side of it. */
-    public interface Work {
-        /**
-         * Starts every piece: each ends by one call of {@link Transfer#end}.
-         *
-         * @param transfer the transfer
-         * @param deadlineNs when everything must have ended
-         */
-        void start(Transfer transfer, long deadlineNs);
-
-        /**
-         * The submission was given up: makes haste to end what has not ended. Any thread, perhaps while {@link #start} still runs; the
-         * submission is not released before it returns. Quick, never blocking, allocating nothing.
-         */
-        void abort();
-
-        /**
-         * When a piece is needed.
-         *
-         * @param piece which
-         * @return 0 first
-         */
-        int stage(int piece);
-
-        /**
-         * How many bytes have arrived, as {@link Transfer#received()} says.
-         *
-         * @return of all pieces; 0 where the work does not count
-         */
-        default long received() {
-            return 0;
-        }
-    }
-
     /**
      * Who is told when a submission is done, besides those who wait and those who ask for a future.
      *
@@ -107,48 +73,8 @@ public final class Transfer {
         public static final Told NOBODY = new Told(null, null);
     }
 
-    /** What a transfer needs of its node. */
-    public interface Host {
-        /**
-         * Refuses a submission to a closed node.
-         *
-         * @throws MooncakeException CLOSED
-         */
-        void checkOpen();
-
-        /**
-         * The node's clock.
-         *
-         * @return nanoseconds
-         */
-        long nowNs();
-
-        /**
-         * Runs agents in the waiting thread, where it is the one that runs them.
-         *
-         * @param done when to stop
-         * @param deadlineNs when to stop at the latest
-         * @return false where other threads run the agents: then the caller is to wait
-         */
-        boolean pump(BooleanSupplier done, long deadlineNs);
-
-        /**
-         * Has {@link Transfer#runCallback} called by a node thread; cannot be refused.
-         *
-         * @param transfer whose
-         */
-        void dispatch(Transfer transfer);
-
-        /**
-         * Counts.
-         *
-         * @param counter what
-         */
-        void count(Counter counter);
-    }
-
-    private final Host host;
-    private final Work work;
+    private final TransferHost host;
+    private final TransferWork work;
     private final long timeoutNs;
     private final boolean poolMemoryOnly;
     private final StateWord word = new StateWord();
@@ -168,7 +94,7 @@ public final class Transfer {
      * @param timeoutNs nanoseconds that a submission has
      * @param told who is told that it is done
      */
-    public Transfer(Host host, Work work, int pieces, boolean poolMemoryOnly, long timeoutNs, Told told) {
+    public Transfer(TransferHost host, TransferWork work, int pieces, boolean poolMemoryOnly, long timeoutNs, Told told) {
         this.host = host;
         this.work = work;
         this.poolMemoryOnly = poolMemoryOnly;
@@ -390,7 +316,7 @@ public final class Transfer {
      *
      * @return as constructed
      */
-    public Work work() {
+    public TransferWork work() {
         return work;
     }
 

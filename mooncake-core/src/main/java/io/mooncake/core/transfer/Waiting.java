@@ -24,15 +24,15 @@ final class Waiting {
         }
     }
 
-    private final Transfer.Host host;
+    private final TransferHost host;
     private volatile @Nullable Thread named;
 
-    Waiting(Transfer.Host host) {
+    Waiting(TransferHost host) {
         this.host = host;
     }
 
     /** When a wait that begins now ends at the latest. */
-    static long untilNs(Transfer.Host host, Duration timeout) {
+    static long untilNs(TransferHost host, Duration timeout) {
         return host.nowNs() + (timeout.compareTo(LONGEST) > 0 ? LONGEST : timeout).toNanos();
     }
 

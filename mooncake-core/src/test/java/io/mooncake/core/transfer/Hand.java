@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
 /** A node and its work, driven by a test: pieces end and callbacks run when it says so. */
-class Hand implements Transfer.Host, Transfer.Work {
+class Hand implements TransferHost, TransferWork {
     final AtomicInteger dispatched = new AtomicInteger();
     final AtomicInteger aborted = new AtomicInteger();
     /** Runs when something is counted. */
