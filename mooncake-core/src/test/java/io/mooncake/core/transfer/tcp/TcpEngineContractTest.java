@@ -14,6 +14,11 @@ final class TcpEngineContractTest extends TransferEngineContract {
             protected TransferEngine engine(EngineContext context) {
                 return new TcpTransferEngine(context, TcpConfig.defaults(), TcpEnvironment.system());
             }
+
+            @Override
+            public boolean sendsLoadsFirst() {
+                return false; // It knows no priorities.
+            }
         };
     }
 }
