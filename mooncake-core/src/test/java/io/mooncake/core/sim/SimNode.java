@@ -9,6 +9,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.registry.ReplicatedRegistry;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
@@ -178,7 +179,11 @@ final class SimNode {
         watched.announced.clear();
         watched.withdrawn.forEach(slots::checkWithdrawn);
         watched.withdrawn.clear();
-        slots.check(node.usage(), guards());
+        BlockPool.Usage usage = node.usage();
+        slots.check(usage, guards());
+        if (usage.quarantined() > 0) {
+            world.tally.hit("memory quarantined");
+        }
         for (int i = live.size() - 1; i >= 0; i--) {
             SimTransfer transfer = live.get(i);
             if (transfer.observe()) {

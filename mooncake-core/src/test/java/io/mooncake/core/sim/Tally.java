@@ -18,7 +18,7 @@ public final class Tally {
             "fault crash", "fault restart", "fault partition", "fault heal", "fault lane break", "fault stall",
             "fault late landing", "fault cancel storm", "fault eviction storm", "fault tiny deadlines",
             "use resubmit", "use stages", "use shared pull", "use by reference", "use scattered pages", "use view",
-            "use slow writer", "use close while in use",
+            "use slow writer", "use close while in use", "memory quarantined",
             "cause PEER_UNREACHABLE", "cause STALE_INCARNATION", "cause OUT_OF_BOUNDS", "cause OUT_OF_MEMORY");
 
     private final Map<String, Long> counts = new TreeMap<>();
