@@ -205,8 +205,12 @@ class ContractCasesTest {
                     start(() -> times(steps, i -> b.register(Memory.of(nodes.memory(64)), Access.READABLE).close())),
                     start(() -> times(steps, i -> {
                         a.counters().snapshot();
-                        Hold _ = a.store().hold(a.store().locations(BlockId.of("k" + i % 20)).stream()
-                                .filter(ref -> ref.node().equals(a.id())).toList(), Duration.ofMillis(1));
+                        Hold _ = a.store()
+                                .hold(a.store()
+                                        .locations(BlockId.of("k" + i % 20))
+                                        .stream()
+                                        .filter(ref -> ref.node().equals(a.id()))
+                                        .toList(), Duration.ofMillis(1));
                     })));
             long[] locked = null;
             for (Thread thread : threads) {

@@ -93,7 +93,7 @@ class NodeStartTest {
         assertEquals(Kind.IN_USE, failure.kind());
         assertEquals(List.of(other), registry.nodes(), "the one who was there stays");
         Registry broken = (Registry) Proxy.newProxyInstance(Registry.class.getClassLoader(),
-                new Class<?>[] {Registry.class}, (proxy, method, arguments) -> {
+                new Class<?>[]{Registry.class}, (proxy, method, arguments) -> {
                     if (method.getName().equals("join")) {
                         throw new IllegalStateException("no network");
                     }
