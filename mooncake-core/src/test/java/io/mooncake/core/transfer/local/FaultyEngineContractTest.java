@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.TransferEngine;
+import io.mooncake.core.transfer.copy.CopyPoller;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.FaultyEngine;
 import io.mooncake.testing.FaultyEngine.Fault;
@@ -36,7 +37,7 @@ final class FaultyEngineContractTest extends TransferEngineContract {
 
             @Override
             public long queuedBytes() {
-                return LocalTransferEngine.INLINE_BYTES + 1;
+                return CopyPoller.INLINE_BYTES + 1;
             }
         };
     }
