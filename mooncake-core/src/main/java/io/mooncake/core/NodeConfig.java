@@ -38,6 +38,7 @@ import org.jspecify.annotations.Nullable;
  * @param evictionPolicy name of the policy
  * @param bind where the TCP engine listens; port 0 = any free one. Loopback only where there is no cluster secret
  * @param advertise what peers are told to dial; null = what was bound
+ * @param tcpLanes connections to a peer that large reads are spread over; 0 = one to this host, a few to others
  * @param transferTimeout default of a transfer
  * @param allocateTimeout how long an allocation waits for a free slot
  * @param writerTtl how long an id is its writer's alone
@@ -48,7 +49,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record NodeConfig(String name, String cluster, @Nullable ClusterSecret clusterSecret, long poolSize,
         long blockSize, int spareSlots, String evictionPolicy, Endpoint bind, @Nullable Endpoint advertise,
-        Duration transferTimeout, Duration allocateTimeout,
+        int tcpLanes, Duration transferTimeout, Duration allocateTimeout,
         Duration writerTtl, Duration closeTimeout, ThreadingMode threading, IdleMode idle, Environment environment) {
 
     /**
@@ -183,6 +184,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
             SETTINGS.put("eviction.policy", Builder::evictionPolicy);
             SETTINGS.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
             SETTINGS.put("tcp.advertise", (b, v) -> b.advertise(Endpoint.parse(v, 0)));
+            SETTINGS.put("tcp.lanes", (b, v) -> b.tcpLanes(integer("tcp.lanes", v)));
             SETTINGS.put("transfer.timeout", (b, v) -> b.transferTimeout(duration("transfer.timeout", v)));
             SETTINGS.put("allocate.timeout", (b, v) -> b.allocateTimeout(duration("allocate.timeout", v)));
             SETTINGS.put("writer.ttl", (b, v) -> b.writerTtl(duration("writer.ttl", v)));
@@ -200,6 +202,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         private String evictionPolicy = "lru";
         private Endpoint bind = new Endpoint("127.0.0.1", 0);
         private @Nullable Endpoint advertise;
+        private int tcpLanes;
         private Duration transferTimeout = Duration.ofSeconds(30);
         private Duration allocateTimeout = Duration.ofSeconds(5);
         private Duration writerTtl = Duration.ofSeconds(30);
@@ -222,7 +225,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
 
         /**
          * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code pool.size},
-         * {@code block.size}, {@code pool.spareSlots}, {@code eviction.policy}, {@code tcp.bind}, {@code tcp.advertise},
+         * {@code block.size}, {@code pool.spareSlots}, {@code eviction.policy}, {@code tcp.bind}, {@code tcp.advertise}, {@code tcp.lanes},
          * {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
          * {@code threading}, {@code idle}, {@code cluster}, {@code cluster.secret}, {@code cluster.secretFile}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s},
          * {@code 2m}.
@@ -336,6 +339,17 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
          */
         public Builder advertise(Endpoint endpoint) {
             advertise = endpoint;
+            return this;
+        }
+
+        /**
+         * Sets over how many connections large reads from one peer are spread.
+         *
+         * @param lanes 1 to 16; default 0 = one to this host, a few to others
+         * @return this
+         */
+        public Builder tcpLanes(int lanes) {
+            tcpLanes = lanes;
             return this;
         }
 
@@ -506,7 +520,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
                     memory,
                     messages, callbackExecutor, nanoClock, wallClock, random, threads);
             return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, evictionPolicy, bind,
-                    advertise,
+                    advertise, tcpLanes,
                     transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
         }
 

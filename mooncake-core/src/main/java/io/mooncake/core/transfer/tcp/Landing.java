@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.net.ProtocolException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,7 +53,7 @@ final class Landing {
         streaming = bytes >= DIRECT_BYTES;
         GuardedRead read = wanted();
         if (found != null && read != null && read.isGivenUp()) {
-            lane.abandon(found, read, ReadStatus.CANCELED);
+            lane.owner().end(Objects.requireNonNull(found.ranges), ReadStatus.CANCELED, null);
             read = null;
         }
         if (read == null) {
@@ -86,12 +87,12 @@ final class Landing {
 
     private long at() {
         InFlight.Slot found = slot;
-        return found == null ? 0 : found.position + chunkBytes - left;
+        return found == null ? 0 : found.start + found.position + chunkBytes - left;
     }
 
-    int readDirect(SocketChannel channel) throws IOException {
+    int readDirect(SocketChannel channel, int most) throws IOException {
         GuardedRead read = wanted();
-        int asked = run(read);
+        int asked = Math.min(run(read), most);
         if (read == null || asked == 0) {
             throw new IllegalStateException("nothing to read for");
         }
@@ -105,21 +106,29 @@ final class Landing {
         lane.drained = got < asked;
         if (got > 0) {
             left -= got;
-            read.received += got;
+            landed(read, got);
         }
         return got;
     }
 
     /** The destination was freed before its region was closed: this read ends, what comes of it yet is dropped. */
     private void refuse(GuardedRead read, IllegalStateException why) {
-        InFlight.Slot found = slot;
-        if (found != null) {
-            found.read = null;
+        Ranges ranges = slot == null ? null : slot.ranges;
+        if (ranges == null) {
+            throw new IllegalStateException(read + " has no request", why);
         }
-        lane.poller.end(read, ReadStatus.REFUSED, new MooncakeException(Kind.CLOSED, read.destination()
-                + ": its memory cannot be written any more (" + why.getMessage()
-                + "): close a region before its memory is freed",
-                why));
+        lane.owner()
+                .end(ranges, ReadStatus.REFUSED, new MooncakeException(Kind.CLOSED, read.destination()
+                        + ": its memory cannot be written any more (" + why.getMessage()
+                        + "): close a region before its memory is freed",
+                        why));
+    }
+
+    private void landed(GuardedRead read, int bytes) {
+        read.received += bytes;
+        if (slot != null) {
+            slot.landed += bytes;
+        }
     }
 
     private ByteBuffer window(GuardedRead read, int bytes) {
@@ -136,7 +145,7 @@ final class Landing {
                 try {
                     ByteBuffer window = window(read, bytes);
                     window.put(window.position(), lane.in, lane.head, bytes);
-                    read.received += bytes;
+                    landed(read, bytes);
                 } catch (IllegalStateException e) {
                     refuse(read, e);
                 }
@@ -160,14 +169,21 @@ final class Landing {
         if (found == null) {
             return;
         }
-        GuardedRead read = found.read;
-        found.position += chunkBytes;
+        Ranges ranges = found.ranges;
         boolean proven = guard == found.expected;
-        if (!proven || found.position == found.length) {
-            inFlight.end(found);
-            if (read != null) {
-                lane.poller.end(read, proven ? ReadStatus.OK : ReadStatus.STALE, null);
+        if (proven) {
+            lane.onChunk(found, chunkBytes);
+            if (found.position < found.length) {
+                return;
             }
+        }
+        long bytes = found.length;
+        lane.settle(found);
+        if (ranges != null && proven) {
+            lane.owner().onProven(ranges, bytes);
+        } else if (ranges != null) {
+            ranges.outstanding--;
+            lane.owner().end(ranges, ReadStatus.STALE, null);
         }
     }
 }
