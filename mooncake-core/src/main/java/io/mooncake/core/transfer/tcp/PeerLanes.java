@@ -94,12 +94,14 @@ final class PeerLanes {
         peers.touch(this);
     }
 
+    /** The newest address is where the next lane goes; lanes that there are stay. */
     private void readdress(@Nullable String at) {
         usedNs = poller.nowNs();
-        if (lanes.isEmpty() && !asking && at != null && !at.equals(address)) {
+        if (at != null && !at.equals(address)) {
             address = at;
             endpoint = null;
             found = null;
+            asking = false;
             coolDown.forget();
         }
     }
