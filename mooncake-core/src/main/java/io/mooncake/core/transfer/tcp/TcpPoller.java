@@ -137,7 +137,8 @@ final class TcpPoller implements Poller {
         int work = takeCommands();
         work += pollHot();
         othersCycle = Math.min(othersCycle + 1, OTHERS_CYCLES);
-        if (coldTraffic || othersCycle < OTHERS_CYCLES || hot.size() == 0 || ++cycle % CYCLES_PER_SELECT == 0 || movedBytes >= CYCLE_BYTES) {
+        if (coldTraffic || othersCycle < OTHERS_CYCLES || hot.size() == 0 || ++cycle % CYCLES_PER_SELECT == 0
+                || movedBytes >= CYCLE_BYTES) {
             work += select();
         }
         if ((aborted.get() && aborted.getAndSet(false)) || nowNs - nextTickNs >= 0
