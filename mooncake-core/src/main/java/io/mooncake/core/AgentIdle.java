@@ -1,5 +1,6 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.Backoff;
 import io.mooncake.core.transfer.Poller;
 import java.util.concurrent.locks.LockSupport;
 import org.agrona.concurrent.IdleStrategy;
@@ -10,10 +11,6 @@ import org.jspecify.annotations.Nullable;
  * command and a socket wake it. {@link #wakeup()} costs one volatile read while nothing is parked.
  */
 final class AgentIdle implements IdleStrategy {
-    /** Few: a duty cycle costs a system call, and on a shared core the peer that is waited for runs only when this thread yields. */
-    private static final int SPINS = 10;
-    /** Many: a yield to nobody costs little more than a spin, but to be woken from parking on a busy core costs milliseconds. */
-    private static final int YIELDS = 500;
     /** Bounds how late a deadline is noticed. */
     private static final long PARK_NS = 1_000_000;
 
@@ -39,11 +36,10 @@ final class AgentIdle implements IdleStrategy {
 
     @Override
     public void idle() {
-        idle++;
-        if (mode == IdleMode.SPIN || idle < SPINS) {
+        if (mode == IdleMode.SPIN) {
             Thread.onSpinWait();
-        } else if (idle < SPINS + YIELDS) {
-            Thread.yield();
+        } else if (Backoff.pause(idle)) {
+            idle++;
         } else if (parkIn != null) {
             parkIn.park(PARK_NS);
         } else {

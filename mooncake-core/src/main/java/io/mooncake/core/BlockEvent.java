@@ -20,6 +20,8 @@ public record BlockEvent(long number, Kind kind, BlockRef ref) {
         /** The holder that the reference names could not be reached. */
         LOST,
         /** The reference was used and its guard had changed. */
-        STALE
+        STALE,
+        /** The bytes that the holder named by the reference gave are not those that were written; if that is this node, it drops them. */
+        DAMAGED
     }
 }

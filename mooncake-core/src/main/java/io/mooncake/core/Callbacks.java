@@ -2,6 +2,8 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.base.LinkedStack;
+import io.mooncake.core.base.LinkedStack.Link;
 import io.mooncake.core.transfer.Transfer;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
@@ -9,7 +11,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,7 +29,7 @@ final class Callbacks implements AutoCloseable, Runnable {
     private static final long PARK_NS = 100_000_000;
     private static final long JOIN_MS = 1_000;
 
-    private final AtomicReference<@Nullable Transfer> transfers = new AtomicReference<>();
+    private final LinkedStack<Transfer> transfers = new LinkedStack<>();
     private final ConcurrentLinkedQueue<Runnable> queue = new ConcurrentLinkedQueue<>();
     private final AtomicInteger queued = new AtomicInteger();
     private final AtomicBoolean draining = new AtomicBoolean();
@@ -50,14 +51,8 @@ final class Callbacks implements AutoCloseable, Runnable {
 
     /** A transfer is done; any thread. */
     void offer(Transfer transfer) {
-        for (;;) {
-            Transfer head = transfers.get();
-            transfer.nextDispatched = head;
-            if (transfers.compareAndSet(head, transfer)) {
-                wakeup();
-                return;
-            }
-        }
+        transfers.push(transfer.dispatchLink());
+        wakeup();
     }
 
     /** An event or a message; any thread. False when too many are waiting, or after the close. */
@@ -103,11 +98,9 @@ final class Callbacks implements AutoCloseable, Runnable {
     /** Hands on what is due. */
     int runDue() {
         int ran = 0;
-        Transfer due = oldestFirst(transfers.getAndSet(null));
-        while (due != null) {
-            Transfer transfer = due;
-            due = transfer.nextDispatched;
-            transfer.nextDispatched = null;
+        for (Link<Transfer> due = transfers.takeAll(); due != null;) {
+            Transfer transfer = due.owner();
+            due = due.unlink();
             for (int left = transfer.takeCallbacksDue(); left > 0; left--, ran++) {
                 hand(transfer::runCallback);
             }
@@ -129,17 +122,6 @@ final class Callbacks implements AutoCloseable, Runnable {
         if (!queue.isEmpty()) {
             wakeup();
         }
-    }
-
-    private static @Nullable Transfer oldestFirst(@Nullable Transfer newest) {
-        Transfer oldest = null;
-        while (newest != null) {
-            Transfer next = newest.nextDispatched;
-            newest.nextDispatched = oldest;
-            oldest = newest;
-            newest = next;
-        }
-        return oldest;
     }
 
     private void hand(Runnable callback) {

@@ -1,11 +1,11 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.LinkedStack;
+import io.mooncake.core.base.LinkedStack.Link;
 import io.mooncake.core.manager.BlockManager;
 import java.util.ArrayDeque;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.AtomicReference;
 import org.agrona.concurrent.Agent;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The node's agent for everything that is not moving bytes: it acts on the slots that were marked, evicts, ends holds by their time,
@@ -23,7 +23,7 @@ final class Conductor implements Agent {
     private final Life life;
     private final BlockManager blocks;
     private final Runnable wakeup;
-    private final AtomicReference<@Nullable Part> taken = new AtomicReference<>();
+    private final LinkedStack<Part> taken = new LinkedStack<>();
     private final ArrayDeque<Part> awaitingSlot = new ArrayDeque<>();
     private final AtomicLong asked = new AtomicLong();
     private volatile long answered;
@@ -37,19 +37,18 @@ final class Conductor implements Agent {
 
     /** A part comes to the conductor; any thread. */
     void take(Part part) {
-        for (;;) {
-            Part head = taken.get();
-            part.next = head;
-            if (taken.compareAndSet(head, part)) {
-                break;
-            }
-        }
+        taken.push(part.link);
         if (closed) {
             // The agent may have looked for the last time; the node is closing, so ending the part is all there is to do.
             takeIn();
         } else {
-            wakeup.run();
+            wakeup();
         }
+    }
+
+    /** Any thread: a part that waits here may have an end. */
+    void wakeup() {
+        wakeup.run();
     }
 
     /** A part that the conductor is retrying found no slot again: no work, no wake-up, else waiting would be spinning. */
@@ -71,7 +70,8 @@ final class Conductor implements Agent {
     @Override
     public int doWork() {
         long tickets = asked.get();
-        int work = blocks.doWork(life.nowNs()) + takeIn();
+        // First, since what it ends marks slots.
+        int work = takeIn() + blocks.doWork(life.nowNs());
         retryForSlots();
         if (answered != tickets && blocks.isCaughtUp()) {
             answered = tickets;
@@ -82,12 +82,9 @@ final class Conductor implements Agent {
 
     private int takeIn() {
         int work = 0;
-        Part due = oldestFirst(taken.getAndSet(null));
-        while (due != null) {
-            Part part = due;
-            due = part.next;
-            part.next = null;
-            work++;
+        for (Link<Part> due = taken.takeAll(); due != null; work++) {
+            Part part = due.owner();
+            due = due.unlink();
             if (!part.awaitsSlot) {
                 part.pull.afterRead(part);
             } else if (closed) {
@@ -104,17 +101,6 @@ final class Conductor implements Agent {
             Part part = awaitingSlot.remove();
             part.pull.retryForSlot(part);
         }
-    }
-
-    private static @Nullable Part oldestFirst(@Nullable Part newest) {
-        Part oldest = null;
-        while (newest != null) {
-            Part next = newest.next;
-            newest.next = oldest;
-            oldest = newest;
-            newest = next;
-        }
-        return oldest;
     }
 
     /** The pollers are closed before: what they gave up is here now. */

@@ -131,7 +131,12 @@ public final class Node implements AutoCloseable {
      * @return the advertised address, with the port that was really bound
      */
     public Optional<Endpoint> endpoint() {
-        return parts.tcp().advertised().map(address -> Endpoint.parse(address, 0));
+        return parts.engines()
+                .stream()
+                .filter(engine -> engine.name().equals("tcp"))
+                .findFirst()
+                .flatMap(TransferEngine::advertised)
+                .map(address -> Endpoint.parse(address, 0));
     }
 
     /**

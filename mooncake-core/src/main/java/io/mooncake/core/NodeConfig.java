@@ -10,11 +10,14 @@ import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.registry.LocalRegistry;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
+import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.MessageHandler;
+import io.mooncake.core.transfer.TransferEngine;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -22,6 +25,7 @@ import java.util.TreeMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
@@ -35,6 +39,7 @@ import org.jspecify.annotations.Nullable;
  * @param poolSize bytes of host memory for blocks
  * @param blockSize bytes of the largest block; poolSize / blockSize slots are cut
  * @param spareSlots slots that are kept free for writers by evicting ahead; 0 = one of 16, 1 to 64
+ * @param checksums whether blocks written here get a checksum for each MiB, which whoever reads them by a copying engine verifies
  * @param evictionPolicy name of the policy
  * @param bind where the TCP engine listens; port 0 = any free one. Loopback only where there is no cluster secret
  * @param advertise what peers are told to dial; null = what was bound
@@ -48,8 +53,8 @@ import org.jspecify.annotations.Nullable;
  * @param environment clocks, threads and the other nodes
  */
 public record NodeConfig(String name, String cluster, @Nullable ClusterSecret clusterSecret, long poolSize,
-        long blockSize, int spareSlots, String evictionPolicy, Endpoint bind, @Nullable Endpoint advertise,
-        int tcpLanes, Duration transferTimeout, Duration allocateTimeout,
+        long blockSize, int spareSlots, boolean checksums, String evictionPolicy, Endpoint bind,
+        @Nullable Endpoint advertise, int tcpLanes, Duration transferTimeout, Duration allocateTimeout,
         Duration writerTtl, Duration closeTimeout, ThreadingMode threading, IdleMode idle, Environment environment) {
 
     /**
@@ -64,11 +69,12 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
      * @param wallClock gives the incarnation
      * @param random gives the incarnation
      * @param threads makes the agents' threads
+     * @param engines makes the node's engines, in the order of preference; null = local and TCP
      */
     public record Environment(Registry registry, Scheduler scheduler, MemorySource memory, MessageHandler messages,
             @Nullable Executor callbackExecutor, LongSupplier nanoClock, InstantSource wallClock,
-            RandomGenerator random,
-            ThreadFactory threads) {}
+            RandomGenerator random, ThreadFactory threads,
+            @Nullable Function<EngineContext, List<TransferEngine>> engines) {}
 
     private static final long SMALL_BLOCK = 1 << 20;
 
@@ -181,6 +187,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
             SETTINGS.put("pool.size", (b, v) -> b.poolSize(ByteSize.parse("pool.size", v)));
             SETTINGS.put("block.size", (b, v) -> b.blockSize(ByteSize.parse("block.size", v)));
             SETTINGS.put("pool.spareSlots", (b, v) -> b.spareSlots(integer("pool.spareSlots", v)));
+            SETTINGS.put("pool.checksums", (b, v) -> b.checksums(bool("pool.checksums", v)));
             SETTINGS.put("eviction.policy", Builder::evictionPolicy);
             SETTINGS.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
             SETTINGS.put("tcp.advertise", (b, v) -> b.advertise(Endpoint.parse(v, 0)));
@@ -199,6 +206,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         private long poolSize = 1L << 30;
         private long blockSize = 64L << 20;
         private int spareSlots;
+        private boolean checksums;
         private String evictionPolicy = "lru";
         private Endpoint bind = new Endpoint("127.0.0.1", 0);
         private @Nullable Endpoint advertise;
@@ -218,6 +226,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         private InstantSource wallClock = InstantSource.system();
         private RandomGenerator random = RandomGenerator.getDefault();
         private ThreadFactory threads = Thread.ofPlatform().daemon().factory();
+        private @Nullable Function<EngineContext, List<TransferEngine>> engines;
 
         Builder(String name) {
             this.name = name;
@@ -225,7 +234,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
 
         /**
          * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code pool.size},
-         * {@code block.size}, {@code pool.spareSlots}, {@code eviction.policy}, {@code tcp.bind}, {@code tcp.advertise}, {@code tcp.lanes},
+         * {@code block.size}, {@code pool.spareSlots}, {@code pool.checksums}, {@code eviction.policy}, {@code tcp.bind}, {@code tcp.advertise}, {@code tcp.lanes},
          * {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
          * {@code threading}, {@code idle}, {@code cluster}, {@code cluster.secret}, {@code cluster.secretFile}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s},
          * {@code 2m}.
@@ -306,6 +315,17 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
                 throw bad("pool.spareSlots", slots, "must be at least 1");
             }
             spareSlots = slots;
+            return this;
+        }
+
+        /**
+         * Sets whether blocks written here get checksums; off by default. A commit then takes a pass over the bytes longer.
+         *
+         * @param on a CRC32C for each MiB
+         * @return this
+         */
+        public Builder checksums(boolean on) {
+            checksums = on;
             return this;
         }
 
@@ -510,6 +530,18 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         }
 
         /**
+         * Replaces the engines that a node has by default, for engines of one's own.
+         *
+         * @param factory makes them in the order of preference, at least one; called once, at start. Where threads are shared the
+         *     thread parks in the last one's poller, hence the others' commands are to wake that
+         * @return this
+         */
+        public Builder engines(Function<EngineContext, List<TransferEngine>> factory) {
+            engines = factory;
+            return this;
+        }
+
+        /**
          * Checks everything.
          *
          * @return the configuration
@@ -518,10 +550,18 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         public NodeConfig build() {
             Environment environment = new Environment(registry == null ? new LocalRegistry() : registry, scheduler,
                     memory,
-                    messages, callbackExecutor, nanoClock, wallClock, random, threads);
-            return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, evictionPolicy, bind,
-                    advertise, tcpLanes,
+                    messages, callbackExecutor, nanoClock, wallClock, random, threads, engines);
+            return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, checksums,
+                    evictionPolicy, bind, advertise, tcpLanes,
                     transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
+        }
+
+        private static boolean bool(String key, String value) {
+            return switch (value.toLowerCase(Locale.ROOT)) {
+                case "true", "on" -> true;
+                case "false", "off" -> false;
+                default -> throw bad(key, value, "is neither on nor off");
+            };
         }
 
         private static int integer(String key, String value) {

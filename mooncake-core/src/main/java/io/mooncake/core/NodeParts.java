@@ -1,6 +1,8 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.manager.EvictionPolicy;
@@ -22,10 +24,12 @@ import io.mooncake.core.transfer.tcp.TcpConfig;
 import io.mooncake.core.transfer.tcp.TcpEnvironment;
 import io.mooncake.core.transfer.tcp.TcpTransferEngine;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,13 +44,13 @@ import org.slf4j.LoggerFactory;
  * @param events numbers what happens to blocks
  * @param regions registered memory
  * @param blocks the block manager
- * @param tcp the engine that peers reach this node by
+ * @param engines what moves bytes, in the order of preference
  * @param sources where to read from
  * @param conductor the agent of everything but bytes
  * @param agents the agents' threads
  */
 record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks, BlockEvents events,
-        RegionTable regions, BlockManager blocks, TransferEngine tcp, Sources sources, Conductor conductor,
+        RegionTable regions, BlockManager blocks, List<TransferEngine> engines, Sources sources, Conductor conductor,
         AgentGroup agents) {
     private static final Logger LOG = LoggerFactory.getLogger(NodeParts.class);
 
@@ -89,7 +93,8 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 environment.memory());
         Region region = regions.register(pool.memory(), Access.GUARDED);
         BlockManager blocks = new BlockManager(
-                new ManagerConfig(id, List.of(new PoolBinding(pool, region)), counters, environment.nanoClock(), waits,
+                new ManagerConfig(id, List.of(new PoolBinding(pool, region, config.checksums())), counters,
+                        environment.nanoClock(), waits,
                         registry::highestCounter, config.allocateTimeout().toNanos(), config.cachedBlocks(), policy),
                 new Announcer(id, registry, events, doorbell));
         undo.push(() -> blocks.close(life.nowNs()));
@@ -97,28 +102,45 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         EngineContext context = new EngineContext(id, config.cluster(), regions, blocks.guards(), counters,
                 environment.nanoClock(),
                 (from, message) -> onMessage(environment.messages(), callbacks, from, message));
+        List<TransferEngine> engines = engines(config, context, undo);
+        Sources sources = new Sources(blocks, registry, environment.scheduler(), new PeerLoads(id),
+                engines);
+        Conductor conductor = new Conductor(life, blocks, doorbell);
+
+        undo.push(() -> registry.leave(id));
+        registry.join(new Peer(id, addresses(engines)));
+        AgentGroup agents = startAgents(config, engines.reversed().stream().map(TransferEngine::poller).toList(),
+                conductor, doorbell);
+        if (config.threading() == ThreadingMode.INVOKER) {
+            waits.runWhileWaiting(agents, callbacks);
+        }
+        return new NodeParts(life, counters, waits, callbacks, events, regions, blocks, engines, sources, conductor,
+                agents);
+    }
+
+    /** The default: here, then TCP. */
+    private static List<TransferEngine> engines(NodeConfig config, EngineContext context, Deque<Runnable> undo) {
+        Function<EngineContext, List<TransferEngine>> own = config.environment().engines();
+        if (own != null) {
+            List<TransferEngine> engines = List.copyOf(own.apply(context));
+            engines.forEach(engine -> undo.push(engine.poller()::onClose));
+            if (engines.isEmpty()) {
+                throw new MooncakeException(Kind.CONFIG_ERROR,
+                        "node " + context.self() + " was given no engine: give it at least one, or leave the default");
+            }
+            return engines;
+        }
         TcpTransferEngine tcp = new TcpTransferEngine(context,
                 TcpConfig.defaults()
                         .withAddresses(config.bind(), config.advertise())
                         .withSecret(config.clusterSecret())
                         .withLanes(config.tcpLanes()),
-                TcpEnvironment.system(environment.threads()));
+                TcpEnvironment.system(config.environment().threads()));
         undo.push(tcp.poller()::onClose);
         boolean shared = config.threading() != ThreadingMode.DEDICATED;
         LocalTransferEngine local = new LocalTransferEngine(context, shared ? tcp.poller()::wakeup : null);
         undo.push(local.poller()::onClose);
-        Sources sources = new Sources(blocks, registry, environment.scheduler(), new PeerLoads(id),
-                List.of(local, tcp));
-        Conductor conductor = new Conductor(life, blocks, doorbell);
-
-        undo.push(() -> registry.leave(id));
-        registry.join(new Peer(id, addresses(sources.engines())));
-        AgentGroup agents = startAgents(config, List.of(tcp.poller(), local.poller()), conductor, doorbell);
-        if (config.threading() == ThreadingMode.INVOKER) {
-            waits.runWhileWaiting(agents, callbacks);
-        }
-        return new NodeParts(life, counters, waits, callbacks, events, regions, blocks, tcp, sources, conductor,
-                agents);
+        return List.of(local, tcp);
     }
 
     private static Map<String, String> addresses(List<TransferEngine> engines) {
@@ -130,11 +152,13 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     /** Where threads are shared all park in the first poller, which both sockets and commands wake. */
     private static AgentGroup startAgents(NodeConfig config, List<Poller> pollers, Conductor conductor,
             Doorbell doorbell) {
-        List<AgentIdle> idles = config.threading() == ThreadingMode.DEDICATED
-                ? List.of(new AgentIdle(config.idle(), pollers.getFirst()),
-                        new AgentIdle(config.idle(), pollers.getLast()),
-                        new AgentIdle(config.idle(), null))
-                : List.of(new AgentIdle(config.idle(), pollers.getFirst()));
+        List<AgentIdle> idles = new ArrayList<>();
+        if (config.threading() == ThreadingMode.DEDICATED) {
+            pollers.forEach(poller -> idles.add(new AgentIdle(config.idle(), poller)));
+            idles.add(new AgentIdle(config.idle(), null));
+        } else {
+            idles.add(new AgentIdle(config.idle(), pollers.getFirst()));
+        }
         doorbell.connect(idles.getLast()::wakeup);
         return new AgentGroup(config, pollers, conductor, idles);
     }

@@ -1,11 +1,13 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.LinkedStack.Link;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.manager.ReplicaWriter;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.TransferEngine;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -32,9 +34,10 @@ final class Part {
     @Nullable
     MooncakeException cause;
 
-    /** The conductor's intrusive list. */
-    @Nullable
-    Part next;
+    /** Who has the read; null while no engine does. Set after what the read goes into. */
+    volatile @Nullable TransferEngine engine;
+    /** In the stack of what the conductor is to look at. */
+    final Link<Part> link = new Link<>(this);
 
     Part(Pull pull, Piece piece, int index) {
         this.pull = pull;
@@ -44,6 +47,18 @@ final class Part {
 
     int index() {
         return read.index();
+    }
+
+    /** The transfer was given up; any thread, the part may be anybody's. */
+    void abort() {
+        TransferEngine reading = engine;
+        if (reading != null) {
+            ReplicaWriter copy = replica;
+            if (copy != null) {
+                copy.abandon();
+            }
+            reading.abort(read);
+        }
     }
 
     void reset() {

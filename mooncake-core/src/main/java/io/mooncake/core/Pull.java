@@ -57,6 +57,15 @@ final class Pull implements Transfer.Work, ReadListener {
         }
     }
 
+    @Override
+    public void abort() {
+        for (Part part : parts) {
+            part.abort();
+        }
+        // Perhaps some part waits there.
+        node.conductor().wakeup();
+    }
+
     /** Gives the part to an engine, or to the conductor, or ends it. */
     private void attempt(Part part) {
         boolean again;
@@ -72,19 +81,20 @@ final class Pull implements Transfer.Work, ReadListener {
 
     /** True when another holder is to be tried at once. Throws what the registry, the scheduler or the store threw. */
     private boolean attemptOnce(Part part) {
+        if (transfer().isGivenUp()) {
+            return ended(part, Outcome.CANCELED, null);
+        }
         BlockRef source = node.sources().find(part);
         part.source = source;
         if (source == null) {
-            end(part, part.failure, part.cause);
-            return false;
+            return ended(part, part.failure, part.cause);
         }
         long length = part.piece.length() == Piece.WHOLE
                 ? Math.max(0, source.length() - part.piece.offset())
                 : part.piece.length();
         if (!Bounds.contains(part.piece.offset(), length, source.length())) {
-            end(part, Outcome.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS, "block " + source.id() + ": offset "
-                    + part.piece.offset() + " + " + length + " > valid length " + source.length()));
-            return false;
+            return ended(part, Outcome.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS, "block " + source.id()
+                    + ": offset " + part.piece.offset() + " + " + length + " > valid length " + source.length()));
         }
         boolean here = source.node().equals(node.life().id);
         if (here && part.piece.destination() instanceof Destination.Replica) {
@@ -160,14 +170,16 @@ final class Pull implements Transfer.Work, ReadListener {
     private void submit(Part part, TransferEngine engine) {
         node.sources().loads().add(part.read.owner().id(), 1);
         transfer().posted();
+        part.engine = engine;
         if (engine.submit(part.read)) {
             return;
         }
+        part.engine = null;
         node.sources().loads().add(part.read.owner().id(), -1);
         if (part.replica == null) {
             part.read.destination().release();
         } else {
-            part.replica.abort();
+            part.replica.end(false);
             part.replica = null;
         }
         if (node.life().isClosing()) {
@@ -184,8 +196,14 @@ final class Pull implements Transfer.Work, ReadListener {
     }
 
     @Override
+    public void onReadExpired(GuardedRead read) {
+        transfer().timeOut();
+    }
+
+    @Override
     public void onReadEnded(GuardedRead read, ReadStatus status) {
         Part part = parts[read.index()];
+        part.engine = null;
         node.sources().loads().add(read.owner().id(), -1);
         part.status = status;
         if (part.replica == null) {
@@ -202,25 +220,27 @@ final class Pull implements Transfer.Work, ReadListener {
     void afterRead(Part part) {
         ReplicaWriter replica = part.replica;
         part.replica = null;
-        if (part.status == ReadStatus.OK) {
-            try {
-                // Only replicas come here so.
-                Objects.requireNonNull(replica).commit();
-            } catch (RuntimeException e) {
-                refuse(part, e);
-                return;
-            }
-            end(part, Outcome.OK, null);
+        boolean committed;
+        try {
+            committed = replica != null && replica.end(part.status == ReadStatus.OK);
+        } catch (RuntimeException e) {
+            refuse(part, e);
             return;
-        }
-        if (replica != null) {
-            replica.abort();
         }
         BlockRef source = Objects.requireNonNull(part.source);
         switch (part.status) {
+            // Only replicas come here so; one that is not committed was given up.
+            case OK -> end(part, committed ? Outcome.OK : Outcome.CANCELED, null);
             case STALE -> {
                 node.events().raise(BlockEvent.Kind.STALE, source);
                 retryOrEnd(part, Outcome.STALE, null);
+            }
+            case CHECKSUM -> {
+                node.events().raise(BlockEvent.Kind.DAMAGED, source);
+                if (source.node().equals(node.life().id) && isStillHere(source)) {
+                    blocks().evict(source.id());
+                }
+                retryOrEnd(part, Outcome.CHECKSUM, null);
             }
             case UNREACHABLE -> {
                 node.events().raise(BlockEvent.Kind.LOST, source);
@@ -288,7 +308,8 @@ final class Pull implements Transfer.Work, ReadListener {
     }
 
     private void end(Part part, Outcome outcome, @Nullable MooncakeException cause) {
-        node.counters().increment(counter(outcome));
+        Outcome told = transfer().unlessGivenUp(outcome);
+        node.counters().increment(counter(told));
         BlockRef source = part.source;
         if (outcome == Outcome.OK && source != null) {
             boolean here = source.node().equals(node.life().id);
@@ -296,7 +317,7 @@ final class Pull implements Transfer.Work, ReadListener {
                 node.counters().add(here ? Counter.BYTES_COPIED : Counter.BYTES_PULLED, part.read.length());
             }
         }
-        transfer().end(part.index(), outcome, cause);
+        transfer().end(part.index(), told, told == outcome ? cause : null);
     }
 
     private static Counter counter(Outcome outcome) {
@@ -304,6 +325,7 @@ final class Pull implements Transfer.Work, ReadListener {
             case OK -> Counter.PIECES_OK;
             case ABSENT -> Counter.PIECES_ABSENT;
             case STALE -> Counter.PIECES_STALE;
+            case CHECKSUM -> Counter.PIECES_CHECKSUM;
             case TIMED_OUT -> Counter.PIECES_TIMED_OUT;
             case CANCELED -> Counter.PIECES_CANCELED;
             case UNREACHABLE -> Counter.PIECES_UNREACHABLE;

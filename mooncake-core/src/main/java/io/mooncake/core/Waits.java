@@ -1,5 +1,6 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.Backoff;
 import io.mooncake.core.base.Waiter;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -8,9 +9,6 @@ import org.jspecify.annotations.Nullable;
 
 /** How a thread of the caller's waits for agents: spins, yields, parks; or runs the agents itself (INVOKER). */
 final class Waits implements Waiter {
-    /** As agents do: see {@link AgentIdle}. */
-    private static final int SPINS = 10;
-    private static final int YIELDS = 500;
     private static final long PARK_NS = 50_000;
 
     private final LongSupplier nanoClock;
@@ -35,23 +33,25 @@ final class Waits implements Waiter {
     public boolean await(BooleanSupplier done, long deadlineNs) {
         AgentGroup agents = invoked;
         Thread self = Thread.currentThread();
-        for (int idle = 0; !done.getAsBoolean(); idle++) {
+        for (int round = 0; !done.getAsBoolean(); round++) {
             if (nanoClock.getAsLong() - deadlineNs >= 0 || self.isInterrupted()) {
                 return done.getAsBoolean();
             }
             if (agents != null && agents.doWork() + runDue() > 0) {
-                idle = 0;
-            } else if (idle < SPINS && !self.isVirtual()) {
-                Thread.onSpinWait();
-            } else if (idle < SPINS + YIELDS && !self.isVirtual()) {
-                Thread.yield();
-            } else if (agents != null) {
-                agents.park(PARK_NS);
-            } else {
-                LockSupport.parkNanos(this, PARK_NS);
+                round = 0;
+            } else if (!Backoff.pause(round)) {
+                park(agents);
             }
         }
         return true;
+    }
+
+    private void park(@Nullable AgentGroup agents) {
+        if (agents != null) {
+            agents.park(PARK_NS);
+        } else {
+            LockSupport.parkNanos(this, PARK_NS);
+        }
     }
 
     private int runDue() {

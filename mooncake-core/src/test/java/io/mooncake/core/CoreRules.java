@@ -51,7 +51,8 @@ final class CoreRules {
         allowed.put("pool", List.of("base", "block", "transfer"));
         allowed.put("registry", List.of("base", "block", "transfer"));
         allowed.put("schedule", List.of("base", "block", "registry"));
-        for (String engine : List.of("transfer.local", "transfer.shm", "transfer.tcp", "transfer.file")) {
+        for (String engine : List.of("transfer.local", "transfer.shm", "transfer.tcp", "transfer.file",
+                "transfer.onesided")) {
             allowed.put(engine, List.of("base", "transfer"));
         }
         allowed.put("registry.jgroups", List.of("base", "block", "transfer", "registry"));

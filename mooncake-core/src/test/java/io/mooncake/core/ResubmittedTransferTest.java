@@ -46,6 +46,9 @@ class ResubmittedTransferTest {
         public void start(Transfer transfer, long deadlineNs) {}
 
         @Override
+        public void abort() {}
+
+        @Override
         public int stage(int piece) {
             return 0;
         }

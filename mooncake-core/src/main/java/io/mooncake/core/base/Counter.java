@@ -42,6 +42,8 @@ public enum Counter {
     PIECES_ABSENT,
     /** Pieces whose guard or version had changed. */
     PIECES_STALE,
+    /** Pieces whose bytes were damaged at every holder. */
+    PIECES_CHECKSUM,
     /** Pieces whose peer could not be reached. */
     PIECES_UNREACHABLE,
     /** Pieces ended by the deadline. */

@@ -1,10 +1,12 @@
 package io.mooncake.core.manager;
 
 import io.mooncake.core.base.Bounds;
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.pool.GuardTable;
 import io.mooncake.core.transfer.GuardSource;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The blocks as engines see them: a guard, and the bytes that it guards. Any thread; allocates nothing.
@@ -61,8 +63,34 @@ final class GuardPins implements GuardSource {
     }
 
     @Override
+    public long checksum(long handle, long offset, long length) {
+        Entry entry = pinned(handle);
+        UnitChecksums checksums = entry.space.checksums();
+        long from = offset - entry.ref.offset();
+        if (checksums == null || from < 0 || from >= entry.ref.length() || from % UNIT_BYTES != 0
+                || length != Math.min(UNIT_BYTES, entry.ref.length() - from)) {
+            return NO_CHECKSUM;
+        }
+        return checksums.sum(entry.localSlot(), from / UNIT_BYTES);
+    }
+
+    @Override
+    public long unitRest(long handle, long offset) {
+        Entry entry = pinned(handle);
+        return entry.space.checksums() == null
+                ? Long.MAX_VALUE
+                : UNIT_BYTES - Math.floorMod(offset - entry.ref.offset(), (long) UNIT_BYTES);
+    }
+
+    @Override
     public void unpin(long handle) {
         table.unpin(pinned(handle));
+    }
+
+    @Override
+    public @Nullable Memory table(int region) {
+        Space space = table.space(region);
+        return space == null ? null : Memory.of(space.guards().memory());
     }
 
     private Entry pinned(long handle) {

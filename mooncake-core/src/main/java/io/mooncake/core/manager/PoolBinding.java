@@ -8,5 +8,6 @@ import io.mooncake.core.transfer.Region;
  *
  * @param pool space for blocks; the manager closes it
  * @param region of the pool's memory; not the manager's to close
+ * @param checksums whether blocks get checksums when they are sealed, which costs a pass over their bytes
  */
-public record PoolBinding(BlockPool pool, Region region) {}
+public record PoolBinding(BlockPool pool, Region region, boolean checksums) {}

@@ -109,6 +109,10 @@ public final class ReplicaWriter {
      */
     public BlockRef commit() {
         end(Phase.OPEN, Phase.COMMITTED);
+        return publish();
+    }
+
+    private BlockRef publish() {
         try {
             Published published = writers.publishReplica(lease, version);
             result = published.result();
@@ -134,15 +138,39 @@ public final class ReplicaWriter {
     /**
      * Gives the copy up while something may still write into the slot, which is quarantined until {@link #released()}.
      *
-     * @throws MooncakeException ILLEGAL_STATE when an end was reached before
+     * @return false when an end was reached before; then nothing was done
      */
-    public void abandon() {
+    public boolean abandon() {
         // Locked, so that released() finds the slot quarantined.
         synchronized (this) {
-            end(Phase.OPEN, Phase.ABANDONED);
+            if (!phase.compareAndSet(Phase.OPEN, Phase.ABANDONED)) {
+                return false;
+            }
             result = Result.ABORTED;
             writers.abandon(lease);
+            return true;
         }
+    }
+
+    /**
+     * Says that nothing writes into the slot any more, whether it was abandoned meanwhile or not: commits, gives back or frees it.
+     *
+     * @param whole whether all of its bytes have arrived
+     * @return whether it was committed
+     * @throws MooncakeException as {@link #commit}
+     */
+    public boolean end(boolean whole) {
+        if (!phase.compareAndSet(Phase.OPEN, whole ? Phase.COMMITTED : Phase.ABORTED)) {
+            released();
+            return false;
+        }
+        if (whole) {
+            publish();
+        } else {
+            result = Result.ABORTED;
+            writers.abort(lease);
+        }
+        return whole;
     }
 
     /**

@@ -58,8 +58,10 @@ final class SlotTable {
         spaces = new Space[pools.size()];
         int first = 0;
         for (int i = 0; i < spaces.length; i++) {
-            spaces[i] = new Space(pools.get(i).pool(), pools.get(i).region(), first);
-            first = Math.addExact(first, pools.get(i).pool().slots());
+            PoolBinding binding = pools.get(i);
+            spaces[i] = new Space(binding.pool(), binding.region(), first,
+                    binding.checksums() ? new UnitChecksums(binding.pool().slots()) : null);
+            first = Math.addExact(first, binding.pool().slots());
         }
         slots = first;
         words = new ControlWords(slots);
@@ -195,6 +197,10 @@ final class SlotTable {
     private Entry seal(Lease lease, Version version, long validBytes, boolean held) {
         Space space = lease.space();
         int slot = lease.slot();
+        UnitChecksums checksums = space.checksums();
+        if (checksums != null) {
+            checksums.seal(lease.localSlot(), lease.memory(), validBytes);
+        }
         long guard = space.guards().written(lease.localSlot(), lease.generation());
         BlockRef ref = new BlockRef(lease.id(), version, self, space.region().id(), lease.offset(), validBytes,
                 lease.localSlot(), guard);

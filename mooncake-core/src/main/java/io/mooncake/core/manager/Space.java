@@ -6,6 +6,7 @@ import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
 import io.mooncake.core.transfer.Region;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A pool within the node: its slots are {@code [first, first + pool.slots())} of the manager's numbering. Immutable.
@@ -13,8 +14,9 @@ import io.mooncake.core.transfer.Region;
  * @param pool the space
  * @param region of its memory
  * @param first the manager's number of the pool's slot 0
+ * @param checksums of its blocks, or null
  */
-record Space(BlockPool pool, Region region, int first) {
+record Space(BlockPool pool, Region region, int first, @Nullable UnitChecksums checksums) {
     GuardTable guards() {
         return pool.guards();
     }

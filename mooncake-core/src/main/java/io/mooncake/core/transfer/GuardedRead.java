@@ -34,6 +34,8 @@ public final class GuardedRead {
 
     /** For the engine alone: bytes that arrived. */
     public long received;
+    /** For the engine alone: bytes whose checksum it looked at. */
+    public long verified;
     /** For the engine alone: its link or slot while it has the read. */
     public @Nullable Object engineState;
 
@@ -67,6 +69,7 @@ public final class GuardedRead {
         priority = Priority.LOAD;
         cause = null;
         received = 0;
+        verified = 0;
         return this;
     }
 

@@ -14,6 +14,8 @@ public enum Outcome {
     TIMED_OUT,
     /** Given up by the caller or by close. */
     CANCELED,
+    /** Its bytes are damaged: no holder had those that were written. */
+    CHECKSUM,
     /** No holder could be reached; see the cause. */
     UNREACHABLE,
     /** The range is not in the block, or a check refused it; see the cause. */

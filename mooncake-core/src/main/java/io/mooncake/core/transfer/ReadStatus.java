@@ -6,6 +6,8 @@ public enum ReadStatus {
     OK,
     /** The guard had another value: the bytes prove nothing. */
     STALE,
+    /** A unit's bytes are not those that the block's writer summed up, although the guard had the expected value. */
+    CHECKSUM,
     /** A check on either side refused it: unknown region, bounds, access, key epoch; see the cause. */
     REFUSED,
     /** The owner could not be reached, or is another process life; see the cause. */

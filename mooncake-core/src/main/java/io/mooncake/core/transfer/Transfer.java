@@ -1,14 +1,11 @@
 package io.mooncake.core.transfer;
 
 import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.LinkedStack.Link;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -20,14 +17,11 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   CREATED ──▶ QUEUED ──▶ POSTED ──▶ COMPLETED | FAILED | CANCELED | TIMED_OUT      terminal
  *                                                       └──▶ released                  no work on it is outstanding
- *
- *   the state word    submission:32 | unused | released:1 | state:3
  * </pre>
  *
- * <p>Every change of state is one CAS of the word, whose submission number makes late ends of an earlier submission do nothing. A
- * transfer is <em>done</em> (callback, future, {@link #await}) when it is terminal, and, where any piece goes into the caller's own
+ * <p>A transfer is <em>done</em> (callback, future, {@link #await}) when it is terminal, and, where any piece goes into the caller's own
  * memory, only when it is also released: only then may the caller touch that memory. It can be submitted again when it is released.
- * Every submission ends by its deadline. Submitting again and waiting allocate nothing.
+ * Every submission is terminal by its deadline. Submitting again and waiting allocate nothing.
  */
 public final class Transfer {
     /** Where a transfer stands. */
@@ -55,6 +49,16 @@ public final class Transfer {
         public boolean isTerminal() {
             return ordinal() >= COMPLETED.ordinal();
         }
+
+        /** The edges of the diagram; what is released and what is not, {@link StateWord} knows. */
+        boolean mayBecome(State next) {
+            return switch (this) {
+                case CREATED -> next == QUEUED;
+                case QUEUED -> next == POSTED || next.isTerminal();
+                case POSTED -> next.isTerminal();
+                default -> next == QUEUED;
+            };
+        }
     }
 
     /** What a transfer moves; the store's side of it. */
@@ -66,6 +70,12 @@ public final class Transfer {
          * @param deadlineNs when everything must have ended
          */
         void start(Transfer transfer, long deadlineNs);
+
+        /**
+         * The submission was given up: makes haste to end what has not ended. Any thread, perhaps while {@link #start} still runs; the
+         * submission is not released before it returns. Quick, never blocking, allocating nothing.
+         */
+        void abort();
 
         /**
          * When a piece is needed.
@@ -116,58 +126,18 @@ public final class Transfer {
         void count(Counter counter);
     }
 
-    private static final State[] STATES = State.values();
-    private static final Outcome[] OUTCOMES = Outcome.values();
-    private static final int STATE_MASK = 7;
-    private static final int RELEASED = 8;
-    private static final int SUBMISSION_SHIFT = 32;
     private static final Duration LONGEST = Duration.ofDays(365);
-    private static final int SPINS = 200;
-    private static final int YIELDS = 100;
-    private static final VarHandle OUTCOME = MethodHandles.arrayElementVarHandle(byte[].class);
-    private static final VarHandle WORD;
-    private static final VarHandle REMAINING;
-    private static final VarHandle WAITER;
-    private static final VarHandle FUTURE;
-    private static final VarHandle DUE;
-
-    static {
-        try {
-            MethodHandles.Lookup lookup = MethodHandles.lookup();
-            WORD = lookup.findVarHandle(Transfer.class, "word", long.class);
-            REMAINING = lookup.findVarHandle(Transfer.class, "remaining", int.class);
-            WAITER = lookup.findVarHandle(Transfer.class, "waiter", Thread.class);
-            FUTURE = lookup.findVarHandle(Transfer.class, "future", CompletableFuture.class);
-            DUE = lookup.findVarHandle(Transfer.class, "callbacksDue", int.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
 
     private final Host host;
     private final Work work;
     private final long timeoutNs;
     private final boolean poolMemoryOnly;
-    private final @Nullable Consumer<? super Transfer> callback;
-    private final byte[] outcomes;
-    private final @Nullable MooncakeException[] causes;
+    private final StateWord word = new StateWord();
+    private final Outcomes outcomes;
+    private final Completion completion;
+    private final Waiting waiting;
     private final BooleanSupplier done = this::isDone;
     private final BooleanSupplier released = this::isReleased;
-
-    private volatile long word = RELEASED;
-
-    @SuppressWarnings("unused") // by REMAINING
-    private volatile int remaining;
-
-    private volatile @Nullable Thread waiter;
-    private volatile @Nullable CompletableFuture<Transfer> future;
-
-    @SuppressWarnings("unused") // by DUE
-    private volatile int callbacksDue;
-
-    private long deadlineNs;
-    /** For the node alone: the next transfer whose callbacks are due. */
-    public @Nullable Transfer nextDispatched;
 
     /**
      * For stores: a transfer that was never submitted.
@@ -185,9 +155,9 @@ public final class Transfer {
         this.work = work;
         this.poolMemoryOnly = poolMemoryOnly;
         this.timeoutNs = timeoutNs;
-        this.callback = callback;
-        outcomes = new byte[pieces];
-        causes = new @Nullable MooncakeException[pieces];
+        outcomes = new Outcomes(pieces);
+        completion = new Completion(this, callback);
+        waiting = new Waiting(host);
     }
 
     /**
@@ -198,25 +168,19 @@ public final class Transfer {
      */
     public Transfer submit() {
         host.checkOpen();
-        long before = word;
-        if (isDone() && (before & RELEASED) != 0) {
-            // Its callback may not have run yet: a future taken from now on is of the new submission.
-            complete(takeFuture());
+        long before = word.get();
+        if (StateWord.isReleased(before) && StateWord.state(before).isTerminal()) {
+            // Its callback may not have run yet.
+            completion.supersede();
         }
-        if ((before & RELEASED) == 0
-                || !WORD.compareAndSet(this, before,
-                        (((before >>> SUBMISSION_SHIFT) + 1) << SUBMISSION_SHIFT) | State.QUEUED.ordinal())) {
+        if (!word.submit(before)) {
             throw new MooncakeException(Kind.ILLEGAL_STATE,
                     "transfer is " + state() + " and not released: awaitReleased() before you submit it again");
         }
-        Arrays.fill(outcomes, (byte) Outcome.PENDING.ordinal());
-        Arrays.fill(causes, null);
-        deadlineNs = host.nowNs() + timeoutNs;
-        // One more than there are pieces, so that it cannot end while it is being started.
-        REMAINING.setRelease(this, outcomes.length + 1);
+        outcomes.begin();
         host.count(Counter.TRANSFERS_SUBMITTED);
-        work.start(this, deadlineNs);
-        endedOne();
+        work.start(this, host.nowNs() + timeoutNs);
+        releaseOne();
         return this;
     }
 
@@ -227,7 +191,7 @@ public final class Transfer {
      * @return whether it is done; false also when the thread was interrupted
      */
     public boolean await(Duration timeout) {
-        return awaitUntil(done, untilNs(timeout));
+        return waiting.await(done, untilNs(timeout));
     }
 
     /**
@@ -237,7 +201,7 @@ public final class Transfer {
      * @return whether it is released; false also when the thread was interrupted
      */
     public boolean awaitReleased(Duration timeout) {
-        return awaitUntil(released, untilNs(timeout));
+        return waiting.await(released, untilNs(timeout));
     }
 
     private long untilNs(Duration timeout) {
@@ -254,7 +218,7 @@ public final class Transfer {
     public State join() {
         checkSubmitted();
         while (!isDone()) {
-            if (!awaitUntil(done, host.nowNs() + timeoutNs) && Thread.currentThread().isInterrupted()) {
+            if (!waiting.await(done, host.nowNs() + timeoutNs) && Thread.currentThread().isInterrupted()) {
                 throw new MooncakeException(Kind.TIMEOUT, "interrupted while waiting for a transfer, which goes on");
             }
         }
@@ -270,7 +234,7 @@ public final class Transfer {
      */
     public State joinOrCancel() {
         boolean interrupted = false;
-        while (!awaitUntil(released, host.nowNs() + timeoutNs)) {
+        while (!waiting.await(released, host.nowNs() + timeoutNs)) {
             if (Thread.interrupted()) {
                 interrupted = true;
                 cancel();
@@ -290,55 +254,13 @@ public final class Transfer {
         return state;
     }
 
-    private boolean awaitUntil(BooleanSupplier reached, long untilNs) {
-        if (reached.getAsBoolean() || host.pump(reached, untilNs)) {
-            return reached.getAsBoolean();
-        }
-        Thread self = Thread.currentThread();
-        for (int i = 0; !self.isVirtual() && i < SPINS + YIELDS; i++) {
-            if (reached.getAsBoolean()) {
-                return true;
-            }
-            if (i < SPINS) {
-                Thread.onSpinWait();
-            } else {
-                Thread.yield();
-            }
-        }
-        // One thread is woken by name; further ones look again every so often.
-        boolean named = WAITER.compareAndSet(this, null, self);
-        try {
-            for (long left; !reached.getAsBoolean() && (left = untilNs - host.nowNs()) > 0 && !self.isInterrupted();) {
-                LockSupport.parkNanos(this, named ? left : Math.min(left, 100_000));
-            }
-        } finally {
-            if (named) {
-                waiter = null;
-            }
-        }
-        return reached.getAsBoolean();
-    }
-
     /**
      * A future of the current submission; completed by the callback executor, never exceptionally.
      *
      * @return completed with this when done
      */
     public CompletableFuture<Transfer> future() {
-        for (;;) {
-            CompletableFuture<Transfer> current = future;
-            if (current == null) {
-                current = new CompletableFuture<>();
-                if (!FUTURE.compareAndSet(this, null, current)) {
-                    continue;
-                }
-            }
-            if (isDone()) {
-                FUTURE.compareAndSet(this, current, null);
-                current.complete(this);
-            }
-            return current;
-        }
+        return completion.future();
     }
 
     /**
@@ -347,7 +269,7 @@ public final class Transfer {
      * @return the state
      */
     public State state() {
-        return STATES[(int) word & STATE_MASK];
+        return StateWord.state(word.get());
     }
 
     /**
@@ -356,8 +278,8 @@ public final class Transfer {
      * @return false before the first submission
      */
     public boolean isDone() {
-        long now = word;
-        return STATES[(int) now & STATE_MASK].isTerminal() && (poolMemoryOnly || (now & RELEASED) != 0);
+        long now = word.get();
+        return StateWord.state(now).isTerminal() && (poolMemoryOnly || StateWord.isReleased(now));
     }
 
     /**
@@ -366,7 +288,7 @@ public final class Transfer {
      * @return true also before the first submission
      */
     public boolean isReleased() {
-        return (word & RELEASED) != 0;
+        return StateWord.isReleased(word.get());
     }
 
     /**
@@ -375,22 +297,24 @@ public final class Transfer {
      * @return as prepared
      */
     public int pieces() {
-        return outcomes.length;
+        return outcomes.pieces();
     }
 
     /**
-     * What became of a piece.
+     * What became of a piece. Where the transfer was given up before the piece ended, that is final at once, except that a piece into the
+     * pool whose bytes were proven in that moment may turn OK.
      *
      * @param piece its index as prepared
      * @return PENDING until it ended
      */
     public Outcome outcome(int piece) {
         State state = state();
-        Outcome outcome = OUTCOMES[(byte) OUTCOME.getAcquire(outcomes, piece)];
-        if (outcome == Outcome.PENDING && state == State.TIMED_OUT) {
-            return Outcome.TIMED_OUT;
-        }
-        return outcome == Outcome.PENDING && state == State.CANCELED ? Outcome.CANCELED : outcome;
+        Outcome outcome = outcomes.get(piece);
+        return outcome == Outcome.PENDING ? unlessGivenUp(state, outcome) : outcome;
+    }
+
+    private static Outcome unlessGivenUp(State state, Outcome outcome) {
+        return state == State.CANCELED ? Outcome.CANCELED : state == State.TIMED_OUT ? Outcome.TIMED_OUT : outcome;
     }
 
     /**
@@ -401,10 +325,10 @@ public final class Transfer {
     public int stage() {
         int reached = Integer.MAX_VALUE;
         int highest = -1;
-        for (int i = 0; i < outcomes.length; i++) {
+        for (int i = 0; i < outcomes.pieces(); i++) {
             int stage = work.stage(i);
             highest = Math.max(highest, stage);
-            if ((byte) OUTCOME.getAcquire(outcomes, i) != Outcome.OK.ordinal()) {
+            if (outcomes.get(i) != Outcome.OK) {
                 reached = Math.min(reached, stage - 1);
             }
         }
@@ -418,28 +342,41 @@ public final class Transfer {
      * @return null where the outcome says it all
      */
     public @Nullable MooncakeException cause(int piece) {
-        return causes[piece];
+        return outcomes.cause(piece);
     }
 
     /**
-     * Gives it up: terminal at once, released when the engines have let go of it. Any thread; cannot be refused.
+     * Gives it up: terminal at once, released when the engines have let go of it. What was not sent yet is never sent. Any thread; cannot
+     * be refused.
      *
      * @return false when its end was decided already
      */
     public boolean cancel() {
-        for (;;) {
-            long before = word;
-            if (STATES[(int) before & STATE_MASK].isTerminal() || (before & STATE_MASK) == State.CREATED.ordinal()) {
-                return false;
-            }
-            if (WORD.compareAndSet(this, before, (before & ~STATE_MASK) | State.CANCELED.ordinal())) {
-                wake();
-                if (poolMemoryOnly) {
-                    schedule();
-                }
-                return true;
-            }
+        return giveUp(State.CANCELED);
+    }
+
+    /** For the work: its deadline passed and a piece can't end yet. Does nothing when its end was decided already. */
+    public void timeOut() {
+        giveUp(State.TIMED_OUT);
+    }
+
+    private boolean giveUp(State end) {
+        long submission = word.giveUp(end);
+        if (submission < 0) {
+            return false;
         }
+        host.count(counter(end));
+        if (poolMemoryOnly) {
+            announce();
+        }
+        // Kept from being released, so that it is this submission and no later one whose pieces are aborted.
+        if (outcomes.retain()) {
+            if (StateWord.submission(word.get()) == submission) {
+                work.abort();
+            }
+            releaseOne();
+        }
+        return true;
     }
 
     /**
@@ -453,11 +390,17 @@ public final class Transfer {
 
     /** For the work: an engine has a piece. */
     public void posted() {
-        long before = word;
-        if ((before & STATE_MASK) == State.QUEUED.ordinal()) {
-            // Whoever wins instead has moved it further on.
-            WORD.compareAndSet(this, before, (before & ~STATE_MASK) | State.POSTED.ordinal());
-        }
+        word.post();
+    }
+
+    /**
+     * For the work: how a piece ended that ends so now. Once the transfer was given up, only OK is something else than that.
+     *
+     * @param outcome as it looks to the work
+     * @return what to {@link #end} it with
+     */
+    public Outcome unlessGivenUp(Outcome outcome) {
+        return outcome == Outcome.OK ? outcome : unlessGivenUp(state(), outcome);
     }
 
     /**
@@ -468,51 +411,36 @@ public final class Transfer {
      * @param cause why, or null
      */
     public void end(int piece, Outcome outcome, @Nullable MooncakeException cause) {
-        causes[piece] = cause;
-        OUTCOME.setRelease(outcomes, piece, (byte) outcome.ordinal());
-        endedOne();
+        if (outcomes.end(piece, outcome, cause)) {
+            release();
+        }
     }
 
-    private void endedOne() {
-        int left = (int) REMAINING.getAndAdd(this, -1) - 1;
-        if (left == 0) {
+    private void releaseOne() {
+        if (outcomes.release()) {
             release();
-        } else if (left < 0) {
-            throw new MooncakeException(Kind.ILLEGAL_STATE, "a piece of a transfer ended twice");
         }
     }
 
     private void release() {
-        State end = verdict();
-        for (;;) {
-            long before = word;
-            boolean decided = STATES[(int) before & STATE_MASK].isTerminal();
-            long after = (decided ? before : (before & ~STATE_MASK) | end.ordinal()) | RELEASED;
-            if (WORD.compareAndSet(this, before, after)) {
-                host.count(counter(STATES[(int) after & STATE_MASK]));
-                wake();
-                if (!decided || !poolMemoryOnly) {
-                    schedule();
-                }
-                return;
-            }
+        State verdict = outcomes.verdict();
+        boolean decides = !StateWord.state(word.release(verdict)).isTerminal();
+        if (decides) {
+            host.count(counter(verdict));
+        }
+        if (decides || !poolMemoryOnly) {
+            announce();
+        } else {
+            waiting.wake();
         }
     }
 
-    private State verdict() {
-        State verdict = State.COMPLETED;
-        for (byte ordinal : outcomes) {
-            Outcome outcome = OUTCOMES[ordinal];
-            if (outcome == Outcome.TIMED_OUT) {
-                return State.TIMED_OUT;
-            }
-            if (outcome == Outcome.CANCELED) {
-                verdict = State.CANCELED;
-            } else if (outcome != Outcome.OK && verdict == State.COMPLETED) {
-                verdict = State.FAILED;
-            }
+    /** It is done. */
+    private void announce() {
+        waiting.wake();
+        if (completion.isDue()) {
+            host.dispatch(this);
         }
-        return verdict;
     }
 
     private static Counter counter(State state) {
@@ -524,18 +452,13 @@ public final class Transfer {
         };
     }
 
-    private void wake() {
-        Thread waiting = waiter;
-        if (waiting != null) {
-            LockSupport.unpark(waiting);
-        }
-    }
-
-    private void schedule() {
-        // Submitted and done again before its callback ran, it is in the node's hands already and must not be linked twice.
-        if ((callback != null || future != null) && (int) DUE.getAndAdd(this, 1) == 0) {
-            host.dispatch(this);
-        }
+    /**
+     * For the node: its place in the stack of what is to be dispatched.
+     *
+     * @return the same one always
+     */
+    public Link<Transfer> dispatchLink() {
+        return completion.link;
     }
 
     /**
@@ -544,39 +467,17 @@ public final class Transfer {
      * @return how often {@link #runCallback} is to be called now
      */
     public int takeCallbacksDue() {
-        return (int) DUE.getAndSet(this, 0);
+        return completion.takeDue();
     }
 
     /** For the node: runs the callback of one submission that is done, and completes the future there is. */
     public void runCallback() {
-        CompletableFuture<Transfer> completing = future;
-        // Submitted again before this ran: then the future is of a submission that goes on.
-        if (completing != null && !(isDone() && FUTURE.compareAndSet(this, completing, null))) {
-            completing = null;
-        }
-        try {
-            if (callback != null) {
-                callback.accept(this);
-            }
-        } finally {
-            complete(completing);
-        }
-    }
-
-    private void complete(@Nullable CompletableFuture<Transfer> completing) {
-        if (completing != null) {
-            completing.complete(this);
-        }
-    }
-
-    @SuppressWarnings("unchecked") // FUTURE holds nothing else
-    private @Nullable CompletableFuture<Transfer> takeFuture() {
-        return (CompletableFuture<Transfer>) FUTURE.getAndSet(this, null);
+        completion.run();
     }
 
     @Override
     public String toString() {
-        return "transfer of " + outcomes.length + (outcomes.length == 1 ? " piece, " : " pieces, ") + state()
+        return "transfer of " + pieces() + (pieces() == 1 ? " piece, " : " pieces, ") + state()
                 + (state().isTerminal() && isReleased() ? ", released" : "");
     }
 }

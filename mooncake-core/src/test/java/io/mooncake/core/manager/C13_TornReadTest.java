@@ -82,7 +82,8 @@ final class C13_TornReadTest {
         Region region = new RegionTable(SELF, waiter, clock::incrementAndGet, SECOND).register(pool.memory(),
                 Access.GUARDED);
         BlockManager manager = new BlockManager(
-                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region)), new Counters(), clock::incrementAndGet,
+                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region, false)), new Counters(),
+                        clock::incrementAndGet,
                         waiter,
                         id -> 0, SECOND, slots, EvictionPolicy.named("lru")),
                 new BlockListener() {

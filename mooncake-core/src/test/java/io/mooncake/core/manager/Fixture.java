@@ -60,11 +60,15 @@ final class Fixture implements AutoCloseable {
     }
 
     Fixture(List<SizeClass> classes, int cachedBlocks) {
+        this(classes, cachedBlocks, false);
+    }
+
+    Fixture(List<SizeClass> classes, int cachedBlocks, boolean checksums) {
         pool = new DramPool("dram", classes, MemorySource.anonymous());
         Waiter waiter = this::await;
         region = new RegionTable(SELF, waiter, () -> now, TIMEOUT).register(pool.memory(), Access.GUARDED);
         manager = new BlockManager(
-                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region)), counters, () -> now, waiter,
+                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region, checksums)), counters, () -> now, waiter,
                         id -> known.getOrDefault(id, 0L), TIMEOUT, cachedBlocks, EvictionPolicy.named("lru")),
                 new Listener());
         view = manager.newView();

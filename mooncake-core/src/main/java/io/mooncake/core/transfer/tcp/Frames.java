@@ -42,9 +42,11 @@ import java.nio.charset.StandardCharsets;
  *            4   guarded               4   0 or 1                    8       payload   n   1 to 1 MiB
  *            8   key epoch             8                             8 + n   guard     8   as read after the payload was;
  *            16  offset                8                                                   0 without a guard
- *            24  length                8
- *            32  guard offset          8                    END      0   status  4   see below
- *            40  expected guard        8                             4   text
+ *            24  length                8                             16 + n  checksum  8   CRC32C of the payload where that is a
+ *            32  guard offset          8                                                   unit of a block with checksums, or -1
+ *            40  expected guard        8
+ *                                                           END      0   status  4   see below
+ *                                                                    4   text
  *
  *   PING     (no body)                                      PONG     (no body)
  *   CANCEL   (no body)
@@ -87,7 +89,7 @@ final class Frames {
     static final int REGION_BYTES = 24;
     static final int READ_BYTES = 48;
     static final int CHUNK_POSITION_BYTES = 8;
-    static final int TRAILER_BYTES = 8;
+    static final int TRAILER_BYTES = 16;
     static final int MAX_CLUSTER_BYTES = 200;
     static final int MAX_TEXT_BYTES = 512;
     static final int MAX_HELLO_BYTES = HEADER_BYTES + HELLO_FIXED_BYTES + MAX_CLUSTER_BYTES

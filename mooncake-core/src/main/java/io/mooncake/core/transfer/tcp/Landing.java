@@ -3,6 +3,7 @@ package io.mooncake.core.transfer.tcp;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.ReadStatus;
 import java.io.IOException;
@@ -10,6 +11,7 @@ import java.net.ProtocolException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import java.util.Objects;
+import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,6 +26,7 @@ final class Landing {
 
     private final ClientLane lane;
     private final InFlight inFlight;
+    private final CRC32C crc = new CRC32C();
 
     private boolean active;
     private InFlight.@Nullable Slot slot;
@@ -100,7 +103,7 @@ final class Landing {
         try {
             got = channel.read(window(read, asked));
         } catch (IllegalStateException e) {
-            refuse(read, e);
+            refuse(slot, read, e);
             return 0;
         }
         lane.drained = got < asked;
@@ -112,8 +115,8 @@ final class Landing {
     }
 
     /** The destination was freed before its region was closed: this read ends, what comes of it yet is dropped. */
-    private void refuse(GuardedRead read, IllegalStateException why) {
-        Ranges ranges = slot == null ? null : slot.ranges;
+    private void refuse(InFlight.@Nullable Slot found, GuardedRead read, IllegalStateException why) {
+        Ranges ranges = found == null ? null : found.ranges;
         if (ranges == null) {
             throw new IllegalStateException(read + " has no request", why);
         }
@@ -147,7 +150,7 @@ final class Landing {
                     window.put(window.position(), lane.in, lane.head, bytes);
                     landed(read, bytes);
                 } catch (IllegalStateException e) {
-                    refuse(read, e);
+                    refuse(slot, read, e);
                 }
             }
             lane.head += bytes;
@@ -157,33 +160,58 @@ final class Landing {
             return false;
         }
         long guard = lane.in.getLong(lane.head);
+        long checksum = lane.in.getLong(lane.head + Long.BYTES);
         lane.head += Frames.TRAILER_BYTES;
         active = false;
-        prove(guard);
+        prove(guard, checksum);
         return true;
     }
 
-    private void prove(long guard) {
+    private void prove(long guard, long checksum) {
         InFlight.Slot found = slot;
         slot = null;
         if (found == null) {
             return;
         }
-        Ranges ranges = found.ranges;
+        GuardedRead read = found.read;
         boolean proven = guard == found.expected;
+        boolean whole = !proven || checksum == GuardSource.NO_CHECKSUM || read == null
+                || isUndamaged(found, read, checksum);
         if (proven) {
             lane.onChunk(found, chunkBytes);
-            if (found.position < found.length) {
-                return;
-            }
         }
         long bytes = found.length;
-        lane.settle(found);
-        if (ranges != null && proven) {
-            lane.owner().onProven(ranges, bytes);
-        } else if (ranges != null) {
-            ranges.outstanding--;
-            lane.owner().end(ranges, ReadStatus.STALE, null);
+        boolean last = !proven || found.position == bytes;
+        Ranges ranges = found.ranges;
+        if (last) {
+            lane.settle(found);
         }
+        if (ranges == null) {
+            return;
+        }
+        if (!proven || !whole) {
+            ranges.outstanding -= last ? 1 : 0;
+            lane.owner().end(ranges, proven ? ReadStatus.CHECKSUM : ReadStatus.STALE, null);
+        } else if (last) {
+            lane.owner().onProven(ranges, bytes);
+        }
+    }
+
+    /** Sums up what has landed of a chunk that is a whole unit of its block. */
+    private boolean isUndamaged(InFlight.Slot found, GuardedRead read, long checksum) {
+        crc.reset();
+        try {
+            for (int done = 0; done < chunkBytes;) {
+                long at = found.start + found.position + done;
+                int bytes = (int) read.runAt(at, chunkBytes - done);
+                crc.update(lane.poller.destination(read).at(read.destinationAt(at), bytes));
+                done += bytes;
+            }
+        } catch (IllegalStateException e) {
+            refuse(found, read, e);
+            return true;
+        }
+        read.verified += chunkBytes;
+        return crc.getValue() == checksum;
     }
 }

@@ -81,7 +81,7 @@ final class PeerLanes {
         }
         readdress(at);
         reads++;
-        Ranges ranges = peers.take(read, laneLimit(), waiting.hasLarge());
+        Ranges ranges = peers.take(read, laneLimit());
         lanesWanted = Math.clamp(ranges.count(), lanesWanted, laneLimit());
         waiting.add(ranges);
         peers.touch(this);

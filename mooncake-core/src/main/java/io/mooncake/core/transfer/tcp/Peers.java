@@ -114,7 +114,7 @@ final class Peers {
     }
 
     /** Begins with a read. */
-    Ranges take(GuardedRead read, int lanes, boolean crowded) {
+    Ranges take(GuardedRead read, int lanes) {
         Ranges ranges = spare;
         if (ranges == null) {
             ranges = new Ranges();
@@ -122,7 +122,7 @@ final class Peers {
             spare = ranges.next;
             ranges.next = null;
         }
-        ranges.begin(read, lanes, crowded);
+        ranges.begin(read, lanes);
         return ranges;
     }
 

@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer.tcp;
 
+import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import java.util.Arrays;
 import java.util.Objects;
@@ -21,8 +22,8 @@ final class Ranges {
     /** So much keeps a lane busy for longer than a request takes, and is soon over when nobody wants it any more. */
     static final long MOST_RANGE_BYTES = 4L << 20;
 
-    private static final long LEAST_RANGE_BYTES = 256 * 1024;
-    private static final long LEAST_CROWDED_BYTES = 1L << 20;
+    /** Ranges are so long or a multiple of it, so that the units of a block, which have checksums, are not cut. */
+    private static final long STEP_BYTES = EngineContext.MAX_CHUNK_BYTES;
     private static final int RANGES_PER_LANE = 2;
 
     private @Nullable GuardedRead read;
@@ -51,8 +52,8 @@ final class Ranges {
     long at;
     long bytes;
 
-    /** Begins with a read that will be cut for so many lanes; smaller when nobody else waits for them. */
-    void begin(GuardedRead begun, int lanes, boolean crowded) {
+    /** Begins with a read that will be cut for so many lanes. */
+    void begin(GuardedRead begun, int lanes) {
         read = begun;
         this.begun = false;
         asked = 0;
@@ -65,8 +66,8 @@ final class Ranges {
         if (lanes == 1) {
             rangeBytes = MOST_RANGE_BYTES;
         } else {
-            rangeBytes = Math.clamp((length - 1) / ((long) lanes * RANGES_PER_LANE) + 1,
-                    crowded ? LEAST_CROWDED_BYTES : LEAST_RANGE_BYTES, MOST_RANGE_BYTES);
+            long steps = (length - 1) / (lanes * RANGES_PER_LANE * STEP_BYTES) + 1;
+            rangeBytes = Math.min(steps * STEP_BYTES, MOST_RANGE_BYTES);
         }
     }
 

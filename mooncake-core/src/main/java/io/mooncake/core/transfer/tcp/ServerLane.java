@@ -321,6 +321,9 @@ final class ServerLane extends Lane {
             return Frames.HEADER_BYTES;
         }
         source = windows;
+        if (pin >= 0) {
+            bytes = (int) Math.min(bytes, context.guards().unitRest(pin, request.offset + request.position));
+        }
         chunkBytes = bytes;
         chunkSent = 0;
         if (bytes == 0) {
@@ -403,8 +406,11 @@ final class ServerLane extends Lane {
     /** After the last byte was copied: the guard, as it is now, proves what was copied or does not. */
     private void finishChunk(ServerRequest request) {
         boolean guarded = request.guarded;
+        long checksum = guarded
+                ? context.guards().checksum(pin, request.offset + request.position, chunkBytes)
+                : GuardSource.NO_CHECKSUM;
         long guard = giveBack(request);
-        out.putLong(guarded ? guard : 0);
+        out.putLong(guarded ? guard : 0).putLong(checksum);
         current = null;
         request.position += chunkBytes;
         context.counters().add(Counter.BYTES_SERVED, chunkBytes);

@@ -44,10 +44,6 @@ final class WaitingReads {
         return null;
     }
 
-    boolean hasLarge() {
-        return queues.get(1).peek() != null || queues.get(3).peek() != null;
-    }
-
     /** All there is, to look through. */
     List<RangesQueue> queues() {
         return queues;

@@ -224,9 +224,9 @@ final class Raw implements AutoCloseable {
         }
 
         ByteBuffer chunk(long cookie, long position, byte[] payload, long guard) {
-            ByteBuffer frame = buffer(Frames.HEADER_BYTES + 16 + payload.length);
-            Frames.header(frame, Frames.CHUNK, 16 + payload.length, cookie, id.incarnation());
-            return frame.putLong(position).put(payload).putLong(guard).flip();
+            ByteBuffer frame = buffer(Frames.HEADER_BYTES + 24 + payload.length);
+            Frames.header(frame, Frames.CHUNK, 24 + payload.length, cookie, id.incarnation());
+            return frame.putLong(position).put(payload).putLong(guard).putLong(-1).flip();
         }
 
         @Override

@@ -229,6 +229,11 @@ final class Rig implements AutoCloseable {
         public void unpin(long handle) {
             pinned--;
         }
+
+        @Override
+        public @Nullable Memory table(int region) {
+            return null;
+        }
     }
 
     static boolean holdsPattern(MemorySegment segment, long at, long length, long patternFrom) {

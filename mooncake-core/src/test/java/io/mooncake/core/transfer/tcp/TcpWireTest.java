@@ -230,15 +230,15 @@ final class TcpWireTest {
                 rig.cycle();
             }
             assertEquals(Frames.WELCOME, raw.next().type);
-            assertEquals(16 + 10, raw.next().body.capacity());
-            assertEquals(16 + 11, raw.next().body.capacity());
+            assertEquals(24 + 10, raw.next().body.capacity());
+            assertEquals(24 + 11, raw.next().body.capacity());
             all.rewind();
         }
         try (Raw raw = Raw.dial(rig, server.endpoint())) {
             raw.send(all.rewind());
             assertEquals(Frames.WELCOME, raw.next().type);
-            assertEquals(16 + 10, raw.next().body.capacity());
-            assertEquals(16 + 11, raw.next().body.capacity());
+            assertEquals(24 + 10, raw.next().body.capacity());
+            assertEquals(24 + 11, raw.next().body.capacity());
         }
     }
 

@@ -1,0 +1,280 @@
+package io.mooncake.core.registry;
+
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.registry.Delta.Evicted;
+import io.mooncake.core.registry.Delta.NodeFacts;
+import io.mooncake.core.registry.Delta.RegionFact;
+import io.mooncake.core.registry.Delta.Unread;
+import io.mooncake.core.registry.Delta.Written;
+import io.mooncake.core.registry.RegistryMessage.Deltas;
+import io.mooncake.core.registry.RegistryMessage.Snapshot;
+import io.mooncake.core.transfer.Peer;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What every owner said of itself, put together: no clock, no I/O, no thread. One writer at a time (a lock sees to it); readers are any
+ * thread, take no lock and allocate nothing.
+ *
+ * <p>The rules, by (incarnation, number) of the owner and of nobody else:
+ *
+ * <pre>
+ *   deltas      lower incarnation                   dropped
+ *               higher incarnation                  all facts of the earlier life forgotten, then as follows
+ *               numbers known already               dropped
+ *               the next number, nothing missing    applied
+ *               a number too high                   dropped; the owner is to be asked for a snapshot
+ *   snapshot    number below what is known          dropped
+ *               all its parts are here              replaces the owner's facts whole
+ *   dead        that life or an earlier one         its blocks and keys forgotten, what it says ignored until it is a member again
+ * </pre>
+ *
+ * <p>So facts converge to the owner's whatever is lost, doubled or reordered, as soon as one snapshot and what follows it arrive.
+ */
+final class ClusterFacts {
+    /** Names that are remembered at most; beyond, dead ones are forgotten first. */
+    static final int MAX_OWNERS = 4096;
+
+    private final ConcurrentMap<BlockId, List<BlockRef>> blocks = new ConcurrentHashMap<>();
+    private final ConcurrentMap<NodeId, Member> members = new ConcurrentHashMap<>();
+    private final Map<String, Owner> owners = new HashMap<>();
+    private long unread;
+    private long stale;
+
+    /** What a life said of itself, and what engines need of that. */
+    private record Member(Peer peer, NodeFacts facts) {}
+
+    /** What is known of one name. */
+    private static final class Owner {
+        NodeId life;
+        boolean dead;
+        /** Whether nothing up to {@link #sequence} is missing. */
+        boolean complete;
+        long sequence;
+        final Map<BlockId, BlockRef> blocks = new HashMap<>();
+        /** Parts of a snapshot that is arriving. */
+        final Map<Integer, List<Delta>> parts = new HashMap<>();
+        long partsOf = -1;
+
+        Owner(NodeId life) {
+            this.life = life;
+        }
+    }
+
+    // ---- readers
+
+    List<BlockRef> locations(BlockId id) {
+        List<BlockRef> refs = blocks.get(id);
+        return refs == null ? List.of() : refs;
+    }
+
+    @Nullable
+    Peer peer(NodeId life) {
+        Member member = members.get(life);
+        return member == null ? null : member.peer;
+    }
+
+    List<Peer> peers() {
+        return members.values().stream().map(Member::peer).toList();
+    }
+
+    List<RegionFact> regions(NodeId life) {
+        Member member = members.get(life);
+        return member == null ? List.of() : member.facts.regions();
+    }
+
+    /** Records that could not be read. */
+    synchronized long unread() {
+        return unread;
+    }
+
+    /** Messages of lives that are over. */
+    synchronized long stale() {
+        return stale;
+    }
+
+    // ---- membership
+
+    /** A life is a member. True when its facts are to be asked for. */
+    synchronized boolean member(NodeId life) {
+        Owner owner = owner(life);
+        if (owner == null) {
+            return false;
+        }
+        owner.dead = false;
+        return !owner.complete;
+    }
+
+    /** A life is over, or is not to be reached by anybody: its blocks are unreadable from now on. */
+    synchronized void dead(NodeId life) {
+        Owner owner = owner(life);
+        if (owner != null) {
+            forgetFacts(owner);
+            owner.dead = true;
+        }
+    }
+
+    /** True when a life is a member as far as is known, but facts of it are missing. */
+    synchronized boolean isIncomplete(NodeId life) {
+        Owner owner = owners.get(life.name());
+        return owner != null && owner.life.equals(life) && !owner.dead && !owner.complete;
+    }
+
+    /** Members of which facts are missing. */
+    synchronized List<NodeId> incomplete() {
+        return owners.values()
+                .stream()
+                .filter(owner -> !owner.dead && !owner.complete)
+                .map(owner -> owner.life)
+                .toList();
+    }
+
+    /** The life of a name that was heard of last, dead or not. */
+    synchronized @Nullable NodeId lastLife(String name) {
+        Owner owner = owners.get(name);
+        return owner == null ? null : owner.life;
+    }
+
+    // ---- facts
+
+    /** Applies what fits. True when the owner is to be asked for a snapshot. */
+    synchronized boolean apply(Deltas deltas) {
+        Owner owner = living(deltas.sender());
+        if (owner == null) {
+            return false;
+        }
+        if (owner.sequence == 0 && deltas.first() == 1) {
+            owner.complete = true;
+        }
+        if (!owner.complete || deltas.first() > owner.sequence + 1) {
+            owner.complete = false;
+            return true;
+        }
+        long skip = owner.sequence + 1 - deltas.first();
+        for (int i = (int) Math.min(skip, deltas.deltas().size()); i < deltas.deltas().size(); i++) {
+            apply(owner, deltas.deltas().get(i));
+            owner.sequence++;
+        }
+        return false;
+    }
+
+    /** Takes a part in, and replaces the owner's facts when it was the last one missing. */
+    synchronized void apply(Snapshot snapshot) {
+        Owner owner = living(snapshot.sender());
+        if (owner == null || snapshot.sequence() < owner.sequence || snapshot.sequence() < owner.partsOf
+                || (owner.complete && snapshot.sequence() == owner.sequence)) {
+            return;
+        }
+        if (snapshot.sequence() > owner.partsOf) {
+            owner.parts.clear();
+            owner.partsOf = snapshot.sequence();
+        }
+        owner.parts.put(snapshot.part(), snapshot.facts());
+        if (owner.parts.size() < snapshot.parts()) {
+            return;
+        }
+        List<List<Delta>> whole = new ArrayList<>(owner.parts.values());
+        forgetFacts(owner);
+        whole.forEach(part -> part.forEach(fact -> apply(owner, fact)));
+        owner.sequence = snapshot.sequence();
+        owner.complete = true;
+    }
+
+    /** All facts of an owner as deltas from nothing. */
+    synchronized List<Delta> factsOf(NodeId life) {
+        Owner owner = owners.get(life.name());
+        List<Delta> facts = new ArrayList<>();
+        Member member = members.get(life);
+        if (owner != null && owner.life.equals(life) && member != null) {
+            facts.add(member.facts);
+            owner.blocks.values().forEach(ref -> facts.add(new Written(ref)));
+        }
+        return facts;
+    }
+
+    /** The owner if what this life says counts; null, and counted, when the life is over. */
+    private @Nullable Owner living(NodeId life) {
+        Owner owner = owner(life);
+        if (owner == null || owner.dead) {
+            stale++;
+            return null;
+        }
+        return owner;
+    }
+
+    /** The owner in this life or, where that is a new one, from now on in it; null when there was a later one. */
+    private @Nullable Owner owner(NodeId life) {
+        Owner owner = owners.get(life.name());
+        if (owner == null) {
+            makeRoom();
+            owner = new Owner(life);
+            owners.put(life.name(), owner);
+        } else if (life.incarnation() > owner.life.incarnation()) {
+            forgetFacts(owner);
+            owner.life = life;
+            owner.dead = false;
+        } else if (life.incarnation() < owner.life.incarnation()) {
+            return null;
+        }
+        return owner;
+    }
+
+    private void makeRoom() {
+        if (owners.size() >= MAX_OWNERS) {
+            owners.values().removeIf(owner -> owner.dead);
+        }
+    }
+
+    private void forgetFacts(Owner owner) {
+        owner.blocks.values().forEach(ref -> blocks.computeIfPresent(ref.id(), (id, refs) -> without(refs, ref)));
+        owner.blocks.clear();
+        members.remove(owner.life);
+        owner.parts.clear();
+        owner.partsOf = -1;
+        owner.sequence = 0;
+        owner.complete = false;
+    }
+
+    private void apply(Owner owner, Delta delta) {
+        switch (delta) {
+            case NodeFacts facts -> members.put(owner.life, new Member(new Peer(owner.life, facts.addresses()), facts));
+            case Written written -> put(owner, written.ref());
+            case Evicted evicted -> {
+                BlockRef there = owner.blocks.get(evicted.id());
+                if (there != null && evicted.names(there)) {
+                    owner.blocks.remove(evicted.id());
+                    blocks.computeIfPresent(evicted.id(), (id, refs) -> without(refs, there));
+                }
+            }
+            case Unread _ -> unread++;
+        }
+    }
+
+    private void put(Owner owner, BlockRef ref) {
+        BlockRef before = owner.blocks.put(ref.id(), ref);
+        blocks.compute(ref.id(), (id, refs) -> {
+            if (refs == null) {
+                return List.of(ref);
+            }
+            List<BlockRef> all = new ArrayList<>(refs);
+            if (before != null) {
+                all.remove(before);
+            }
+            all.add(ref);
+            return List.copyOf(all);
+        });
+    }
+
+    private static @Nullable List<BlockRef> without(List<BlockRef> refs, BlockRef gone) {
+        List<BlockRef> left = new ArrayList<>(refs);
+        left.remove(gone);
+        return left.isEmpty() ? null : List.copyOf(left);
+    }
+}

@@ -1,0 +1,24 @@
+package io.mooncake.core.registry;
+
+import io.mooncake.core.base.NodeId;
+
+/**
+ * Carries the registry's messages: may lose, double and reorder them, and must not change them. Called by the thread that calls
+ * {@link ReplicatedRegistry#flush()}, hence may block.
+ */
+public interface RegistryTransport {
+    /**
+     * Sends to every member but this one.
+     *
+     * @param message at most {@link RegistryMessage#MAX_BYTES} bytes, not changed any more
+     */
+    void broadcast(byte[] message);
+
+    /**
+     * Sends to one member, if it is one.
+     *
+     * @param to who, in any incarnation
+     * @param message at most {@link RegistryMessage#MAX_BYTES} bytes, not changed any more
+     */
+    void send(NodeId to, byte[] message);
+}

@@ -1,0 +1,39 @@
+package io.mooncake.core.transfer.onesided;
+
+import io.mooncake.core.base.MooncakeException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A peer's region as one lane can read it. The fabric keeps addresses and keys behind it; keys of another registration (another key
+ * epoch) break the lane, and the next lane asks anew. The poller's.
+ */
+public interface RemoteRegion {
+    /**
+     * Whether the peer has answered.
+     *
+     * @return false until {@link LaneListener#onRegion}
+     */
+    boolean isAnswered();
+
+    /**
+     * Why it may not be read.
+     *
+     * @return null when it may
+     */
+    @Nullable
+    MooncakeException refusal();
+
+    /**
+     * The region's bytes.
+     *
+     * @return more than 0 when it may be read
+     */
+    long length();
+
+    /**
+     * The bytes of its guard table.
+     *
+     * @return 0 for a region without guards; it is read only together with a guard where there are some
+     */
+    long guardBytes();
+}

@@ -1,0 +1,5 @@
+/** Tests. */
+@NullMarked
+package io.mooncake.core.registry;
+
+import org.jspecify.annotations.NullMarked;
