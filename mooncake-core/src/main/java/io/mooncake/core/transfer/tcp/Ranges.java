@@ -24,7 +24,7 @@ final class Ranges {
 
     /** Ranges are so long or a multiple of it, so that the units of a block, which have checksums, are not cut. */
     private static final long STEP_BYTES = EngineContext.MAX_CHUNK_BYTES;
-    private static final int RANGES_PER_LANE = 2;
+    private static final long RANGES_PER_LANE = 2;
 
     private @Nullable GuardedRead read;
     private boolean small;
@@ -66,7 +66,7 @@ final class Ranges {
         if (lanes == 1) {
             rangeBytes = MOST_RANGE_BYTES;
         } else {
-            long steps = (length - 1) / (lanes * RANGES_PER_LANE * STEP_BYTES) + 1;
+            long steps = (length - 1) / (RANGES_PER_LANE * STEP_BYTES * lanes) + 1;
             rangeBytes = Math.min(steps * STEP_BYTES, MOST_RANGE_BYTES);
         }
     }

@@ -56,7 +56,7 @@ final class TcpLivenessTest {
             Random random = new Random(17);
             for (int round = 0; round < 50; round++) {
                 Rig.Result read = client.read(relay.peer(), source.id(), 0, LONG, into);
-                long enough = random.nextInt(LONG / 2) + 1;
+                long enough = random.nextLong(LONG / 2) + 1;
                 rig.until(() -> read.read.received >= enough);
                 read.givenUp = true;
                 client.engine.abort(read.read);
@@ -233,10 +233,10 @@ final class TcpLivenessTest {
     }
 
     @Test
-    void shouldLookUpNamesBesideThePoller() throws UnknownHostException {
+    void shouldLookUpNamesBesideThePoller() {
         ArrayDeque<Runnable> lookups = new ArrayDeque<>();
         rig.lookups = lookups::add;
-        InetAddress loopback = InetAddress.getByName("127.0.0.1");
+        InetAddress loopback = InetAddress.getLoopbackAddress();
         rig.names = host -> {
             if (host.equals("nowhere")) {
                 throw new UnknownHostException("no such name");
@@ -262,10 +262,10 @@ final class TcpLivenessTest {
     }
 
     @Test
-    void shouldNotWaitForANameForEver() throws UnknownHostException {
+    void shouldNotWaitForANameForEver() {
         ArrayDeque<Runnable> lookups = new ArrayDeque<>();
         rig.lookups = lookups::add;
-        InetAddress loopback = InetAddress.getByName("127.0.0.1");
+        InetAddress loopback = InetAddress.getLoopbackAddress();
         rig.names = host -> loopback;
         Rig.Side asking = rig.side(new NodeId("asking", 9), "c", TcpConfig.defaults());
         Region there = asking.register(rig.filled(64, Rig.FILL), Access.LOCAL_ONLY);
