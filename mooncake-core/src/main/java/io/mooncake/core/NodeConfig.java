@@ -39,13 +39,14 @@ import org.jspecify.annotations.Nullable;
  * @param poolSize bytes of host memory for blocks
  * @param blockSize bytes of the largest block; poolSize / blockSize slots are cut
  * @param spareSlots slots that are kept free for writers by evicting ahead; 0 = one of 16, 1 to 64
- * @param checksums whether blocks written here get a checksum for each MiB, which whoever reads them by TCP verifies (readers that map the pool verify none)
+ * @param checksums whether blocks written here get a checksum for each MiB, which whoever reads them here or by TCP verifies (readers that map the pool verify none)
  * @param evictionPolicy name of the policy
  * @param sharedMemory where the pool lies so that this host's other nodes read it without a network: an absolute path of a directory of a
  *     memory file system, {@value #SHARED_MEMORY_AUTO} = {@code /dev/shm} where at most half of what is free there is needed, else the
  *     process's own memory, or {@value #SHARED_MEMORY_OFF}
  * @param bind where the TCP engine listens; port 0 = any free one. Loopback only where there is no cluster secret
  * @param advertise what peers are told to dial; null = what was bound
+ * @param tcpLanes connections to a peer that large reads are spread over; 0 = one to this host, a few to others
  * @param transferTimeout default of a transfer
  * @param allocateTimeout how long an allocation waits for a free slot
  * @param writerTtl how long an id is its writer's alone
@@ -56,8 +57,7 @@ import org.jspecify.annotations.Nullable;
  */
 public record NodeConfig(String name, String cluster, @Nullable ClusterSecret clusterSecret, long poolSize,
         long blockSize, int spareSlots, boolean checksums, String evictionPolicy, String sharedMemory, Endpoint bind,
-        @Nullable Endpoint advertise,
-        Duration transferTimeout, Duration allocateTimeout,
+        @Nullable Endpoint advertise, int tcpLanes, Duration transferTimeout, Duration allocateTimeout,
         Duration writerTtl, Duration closeTimeout, ThreadingMode threading, IdleMode idle, Environment environment) {
 
     /**
@@ -218,6 +218,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
             SETTINGS.put("sharedMemory", Builder::sharedMemory);
             SETTINGS.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
             SETTINGS.put("tcp.advertise", (b, v) -> b.advertise(Endpoint.parse(v, 0)));
+            SETTINGS.put("tcp.lanes", (b, v) -> b.tcpLanes(integer("tcp.lanes", v)));
             SETTINGS.put("transfer.timeout", (b, v) -> b.transferTimeout(duration("transfer.timeout", v)));
             SETTINGS.put("allocate.timeout", (b, v) -> b.allocateTimeout(duration("allocate.timeout", v)));
             SETTINGS.put("writer.ttl", (b, v) -> b.writerTtl(duration("writer.ttl", v)));
@@ -237,6 +238,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         private String sharedMemory = SHARED_MEMORY_AUTO;
         private Endpoint bind = new Endpoint("127.0.0.1", 0);
         private @Nullable Endpoint advertise;
+        private int tcpLanes;
         private Duration transferTimeout = Duration.ofSeconds(30);
         private Duration allocateTimeout = Duration.ofSeconds(5);
         private Duration writerTtl = Duration.ofSeconds(30);
@@ -261,7 +263,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         /**
          * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code pool.size},
          * {@code block.size}, {@code pool.spareSlots}, {@code pool.checksums}, {@code eviction.policy}, {@code sharedMemory},
-         * {@code tcp.bind}, {@code tcp.advertise},
+         * {@code tcp.bind}, {@code tcp.advertise}, {@code tcp.lanes},
          * {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
          * {@code threading}, {@code idle}, {@code cluster}, {@code cluster.secret}, {@code cluster.secretFile}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s},
          * {@code 2m}.
@@ -398,6 +400,17 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
          */
         public Builder advertise(Endpoint endpoint) {
             advertise = endpoint;
+            return this;
+        }
+
+        /**
+         * Sets over how many connections large reads from one peer are spread.
+         *
+         * @param lanes 1 to 16; default 0 = one to this host, a few to others
+         * @return this
+         */
+        public Builder tcpLanes(int lanes) {
+            tcpLanes = lanes;
             return this;
         }
 
@@ -580,8 +593,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
                     memory,
                     messages, callbackExecutor, nanoClock, wallClock, random, threads, engines);
             return new NodeConfig(name, cluster, clusterSecret, poolSize, blockSize, spareSlots, checksums,
-                    evictionPolicy, sharedMemory, bind,
-                    advertise,
+                    evictionPolicy, sharedMemory, bind, advertise, tcpLanes,
                     transferTimeout, allocateTimeout, writerTtl, closeTimeout, threading, idle, environment);
         }
 

@@ -143,8 +143,9 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         TcpTransferEngine tcp = new TcpTransferEngine(context,
                 TcpConfig.defaults()
                         .withAddresses(config.bind(), config.advertise())
-                        .withSecret(config.clusterSecret()),
-                TcpEnvironment.system());
+                        .withSecret(config.clusterSecret())
+                        .withLanes(config.tcpLanes()),
+                TcpEnvironment.system(config.environment().threads()));
         undo.push(tcp.poller()::onClose);
         boolean shared = config.threading() != ThreadingMode.DEDICATED;
         LocalTransferEngine local = new LocalTransferEngine(context, shared ? tcp.poller()::wakeup : null);

@@ -19,7 +19,7 @@ class NodeConfigTest {
     @CsvSource({"pool.size,-1", "pool.size,''", "pool.size,12xyz", "pool.size,0", "pool.size,1", "block.size,0.3b",
             "block.size,99999999999999999999", "pool.spareSlots,-1", "pool.spareSlots,16", "pool.spareSlots,abc",
             "writer.ttl,0s", "writer.ttl,-1s", "writer.ttl,5", "transfer.timeout,0ms", "threading,many", "idle,never",
-            "tcp.bind,'[::1'", "tcp.bind,'h:99999'", "cluster,' '"})
+            "tcp.bind,'[::1'", "tcp.lanes,x", "tcp.bind,'h:99999'", "cluster,' '"})
     void C08_aBadSettingNamesKeyAndValue(String key, String value) {
         MooncakeException e = assertThrows(MooncakeException.class,
                 () -> NodeConfig.builder("a").set(key, value).build());

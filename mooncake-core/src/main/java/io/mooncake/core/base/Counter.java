@@ -60,7 +60,7 @@ public enum Counter {
     BYTES_PULLED,
     /** Bytes sent to peers that pull. */
     BYTES_SERVED,
-    /** Reads served whole. */
+    /** Ranges of reads, one READ each, served whole. */
     READS_SERVED,
     /** Reads refused because the guard had changed. */
     READS_STALE,
@@ -74,6 +74,8 @@ public enum Counter {
     HANDSHAKES_REFUSED,
     /** Connections closed because of bytes that are no legal frame. */
     PROTOCOL_ERRORS,
+    /** Ranges of reads that were asked for again because their connection was lost. */
+    RANGES_RESENT,
     /** Answers to requests that had ended already; dropped. */
     STALE_COMPLETIONS,
     /** Control messages sent. */

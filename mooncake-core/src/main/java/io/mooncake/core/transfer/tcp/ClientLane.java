@@ -1,8 +1,6 @@
 package io.mooncake.core.transfer.tcp;
 
-import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.Counter;
-import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
@@ -13,24 +11,26 @@ import java.io.IOException;
 import java.net.ProtocolException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
-import java.util.ArrayDeque;
-import org.agrona.collections.Int2ObjectHashMap;
 
 /**
- * A connection that this node made to read from one peer.
+ * A connection that this node made to read from one peer: what {@link PeerLanes} asks of it, and what comes of that.
  *
  * <pre>
- *   CONNECTING ──► GREETING (see ClientHandshake) ──► OPEN          any of them ──► lost: every read ends, the next one makes a new lane
+ *   CONNECTING ──► GREETING (see ClientHandshake) ──► OPEN          any of them ──► lost: PeerLanes decides what becomes of its ranges
  *
- *   add ──► waiting ──► (region unknown: QUERY, wait there) ──► READ sent, a slot in flight ──► CHUNKs proven ──► ended
+ *   request ──► READ sent, a slot in flight ──► CHUNKs proven ──► the range is proven
+ *                    └── given up: CANCEL sent, what comes yet goes nowhere; the slot is free when the server's last frame has come
  * </pre>
  */
 final class ClientLane extends Lane {
+    /** Large ranges are asked for while so few bytes are outstanding: enough to keep the wire busy, soon over when they are canceled. */
+    static final long WINDOW_BYTES = 8L << 20;
+
     /** Room for any request. */
     private static final int REQUEST_BYTES = Frames.HEADER_BYTES + Frames.READ_BYTES;
 
+    private final PeerLanes owner;
     private final NodeId peer;
-    private final Endpoint endpoint;
     private final EngineContext context;
     private final Landing landing;
     private final long madeNs;
@@ -40,25 +40,37 @@ final class ClientLane extends Lane {
     private boolean open;
 
     private final InFlight inFlight = new InFlight();
-    private final ReadQueue waiting = new ReadQueue();
-    private final ArrayDeque<byte[]> messages = new ArrayDeque<>();
-    private final Int2ObjectHashMap<RemoteRegion> regions = new Int2ObjectHashMap<>();
+    private long outstanding;
+    private int abandoned;
+    private long abandonedNs;
     private long heardNs;
+    private long usedNs;
 
-    ClientLane(TcpPoller poller, SocketChannel channel, NodeId peer, Endpoint endpoint) throws IOException {
+    ClientLane(TcpPoller poller, SocketChannel channel, PeerLanes owner) throws IOException {
         super(poller, channel, SelectionKey.OP_CONNECT);
-        this.peer = peer;
-        this.endpoint = endpoint;
+        this.owner = owner;
+        peer = owner.id();
         context = poller.context();
         landing = new Landing(this, inFlight);
         madeNs = poller.nowNs();
+        heardNs = madeNs;
+        usedNs = madeNs;
         handshake = new ClientHandshake(poller.credentials(),
                 new Greeting(context.cluster(), context.self(), peer, poller.credentials().newNonce()));
         takeBuffers();
     }
 
+    @Override
     NodeId peer() {
         return peer;
+    }
+
+    PeerLanes owner() {
+        return owner;
+    }
+
+    InFlight inFlight() {
+        return inFlight;
     }
 
     @Override
@@ -66,14 +78,16 @@ final class ClientLane extends Lane {
         return open;
     }
 
-    /** Takes a read over. */
-    void add(GuardedRead read) {
-        waiting.add(read);
+    /** Bytes asked for and not proven. */
+    long outstanding() {
+        return outstanding;
     }
 
-    /** Takes a message over. */
-    void add(byte[] message) {
-        messages.add(message);
+    /** Whether one more request may go here now. */
+    boolean takes(boolean small) {
+        // One slot is kept for the query that the request may need before it.
+        return open && !lost && inFlight.free() > 1 && hasRoom(2 * REQUEST_BYTES)
+                && (small || outstanding < WINDOW_BYTES);
     }
 
     @Override
@@ -102,16 +116,14 @@ final class ClientLane extends Lane {
         }
         boolean any = false;
         while (open) {
-            byte[] message = messages.peek();
+            byte[] message = owner.messageFor(this);
             if (message != null && hasRoom(Frames.HEADER_BYTES + message.length)) {
-                messages.remove();
+                usedNs = poller.nowNs();
                 Frames.header(out, Frames.MESSAGE, message.length, 0, peer.incarnation());
                 out.put(message);
                 context.counters().increment(Counter.MESSAGES_SENT);
-                poller.messageGone();
-            } else if (message == null && waiting.peek() != null && !inFlight.isFull() && hasRoom(REQUEST_BYTES)) {
-                request();
-            } else if (unsent() == 0 || !flush()) {
+                owner.messageSent();
+            } else if ((message != null || !owner.assign(this)) && (unsent() == 0 || !flush())) {
                 return any;
             }
             any = true;
@@ -121,54 +133,46 @@ final class ClientLane extends Lane {
         return any;
     }
 
-    private void request() {
-        GuardedRead read = waiting.poll();
-        if (read == null) {
-            return;
-        }
-        RemoteRegion region = regions.get(read.region());
-        if (region == null) {
-            region = new RemoteRegion(read.region());
-            regions.put(region.id, region);
-            InFlight.Slot slot = begin();
-            slot.query = region;
-            Frames.header(out, Frames.QUERY, Frames.QUERY_BYTES, slot.cookie, peer.incarnation());
-            out.putInt(region.id);
-        }
-        if (!region.known) {
-            region.waiting.add(read);
-        } else if (!Bounds.contains(read.offset(), read.length(), region.length)) {
-            poller.end(read, ReadStatus.REFUSED,
-                    new MooncakeException(Kind.OUT_OF_BOUNDS, "region r" + region.id + " of node " + peer
-                            + ": offset " + read.offset() + " + " + read.length() + " > length " + region.length
-                            + " (or negative)"));
-        } else {
-            boolean guarded = read.guardOffset() != GuardedRead.NO_GUARD;
-            InFlight.Slot slot = begin();
-            slot.read = read;
-            slot.length = read.length();
-            slot.expected = guarded ? read.expected() : 0;
-            Frames.header(out, Frames.READ, Frames.READ_BYTES, slot.cookie, peer.incarnation());
-            out.putInt(region.id)
-                    .putInt(guarded ? 1 : 0)
-                    .putLong(region.keyEpoch)
-                    .putLong(read.offset())
-                    .putLong(read.length())
-                    .putLong(guarded ? read.guardOffset() : 0)
-                    .putLong(slot.expected);
-        }
+    /** Asks what a region is. */
+    void query(RemoteRegion region) {
+        InFlight.Slot slot = begin();
+        slot.query = region;
+        Frames.header(out, Frames.QUERY, Frames.QUERY_BYTES, slot.cookie, peer.incarnation());
+        out.putInt(region.id);
+    }
+
+    /** Asks for the range that was cut. */
+    void request(Ranges ranges, RemoteRegion region) {
+        GuardedRead read = ranges.read();
+        boolean guarded = read.guardOffset() != GuardedRead.NO_GUARD;
+        InFlight.Slot slot = begin();
+        slot.ranges = ranges;
+        slot.read = read;
+        slot.start = ranges.at;
+        slot.length = ranges.bytes;
+        slot.expected = guarded ? read.expected() : 0;
+        outstanding += ranges.bytes;
+        Frames.header(out, Frames.READ, Frames.READ_BYTES, slot.cookie, peer.incarnation());
+        out.putInt(region.id)
+                .putInt(guarded ? 1 : 0)
+                .putLong(region.keyEpoch)
+                .putLong(read.offset() + ranges.at)
+                .putLong(ranges.bytes)
+                .putLong(guarded ? read.guardOffset() : 0)
+                .putLong(slot.expected);
     }
 
     private InFlight.Slot begin() {
         if (inFlight.isEmpty()) {
             heardNs = poller.nowNs();
         }
+        usedNs = poller.nowNs();
         return inFlight.begin();
     }
 
     @Override
-    int read() throws IOException {
-        int got = landing.wantsDirect() ? landing.readDirect(channel) : fill(landing.readAhead(in.capacity()));
+    int read(int most) throws IOException {
+        int got = landing.wantsDirect() ? landing.readDirect(channel, most) : fill(landing.readAhead(most));
         if (got > 0) {
             heardNs = poller.nowNs();
         }
@@ -210,6 +214,7 @@ final class ClientLane extends Lane {
         } else if (handshake.onFrame(in, at, body, out)) {
             open = true;
             poller.onOpened(this);
+            owner.onOpened();
         }
         return true;
     }
@@ -221,8 +226,17 @@ final class ClientLane extends Lane {
                     body - Frames.CHUNK_POSITION_BYTES - Frames.TRAILER_BYTES);
             case Frames.END -> onEnd(cookie, at + Frames.HEADER_BYTES, body);
             case Frames.REGION -> onRegion(cookie, at + Frames.HEADER_BYTES);
+            case Frames.PONG -> onPong(cookie);
             default -> throw new ProtocolException("a frame of type " + type + " came after the handshake's end");
         }
+    }
+
+    private void onPong(long cookie) throws ProtocolException {
+        InFlight.Slot slot = inFlight.find(cookie);
+        if (slot == null || !slot.ping) {
+            throw new ProtocolException("a PONG that nobody asked for");
+        }
+        inFlight.end(slot);
     }
 
     private void onRegion(long cookie, int at) throws ProtocolException {
@@ -235,148 +249,148 @@ final class ClientLane extends Lane {
         region.known = in.getInt(at + 4) == 1;
         region.length = in.getLong(at + 8);
         region.keyEpoch = in.getLong(at + 16);
-        if (!region.known) {
-            regions.remove(region.id);
-        }
-        for (GuardedRead read = region.waiting.poll(); read != null; read = region.waiting.poll()) {
-            if (region.known) {
-                waiting.add(read);
-            } else {
-                poller.end(read, ReadStatus.REFUSED,
-                        new MooncakeException(Kind.UNAUTHORIZED, "region r" + region.id + " of node "
-                                + peer
-                                + " is unknown, closed or not readable by peers: look up where the block is now"));
-            }
-        }
+        owner.onRegion(region);
     }
 
-    private void onEnd(long cookie, int at, int body) throws ProtocolException {
+    private void onEnd(long cookie, int at, int body) {
         InFlight.Slot slot = inFlight.find(cookie);
-        if (slot == null || slot.query != null) {
+        if (slot == null || slot.query != null || slot.ping) {
             context.counters().increment(Counter.STALE_COMPLETIONS);
             return;
         }
-        GuardedRead read = slot.read;
+        Ranges ranges = slot.ranges;
         int status = in.getInt(at);
         boolean whole = slot.length == 0;
-        inFlight.end(slot);
-        if (read == null) {
+        settle(slot);
+        if (ranges == null) {
             context.counters().increment(Counter.STALE_COMPLETIONS);
         } else if (status == Frames.DONE && whole) {
-            poller.end(read, ReadStatus.OK, null);
-        } else if (status == Frames.STALE) {
-            poller.end(read, ReadStatus.STALE, null);
+            owner.onProgress();
+            owner.onProven(ranges, 0);
         } else {
-            String text = Frames.text(in, at, body);
-            Kind kind = switch (status) {
-                case Frames.NO_REGION -> Kind.UNAUTHORIZED;
-                case Frames.OUT_OF_BOUNDS -> Kind.OUT_OF_BOUNDS;
-                case Frames.BAD_GUARD -> Kind.INVALID_ARGUMENT;
-                case Frames.STALE_KEY -> Kind.PEER_UNREACHABLE;
-                case Frames.STALE_INCARNATION -> Kind.STALE_INCARNATION;
-                default -> Kind.PROTOCOL_ERROR;
-            };
-            if (status == Frames.STALE_KEY || status == Frames.NO_REGION) {
-                regions.remove(read.region());
-            }
-            poller.end(read, status == Frames.STALE_INCARNATION ? ReadStatus.UNREACHABLE : ReadStatus.REFUSED,
-                    new MooncakeException(kind,
-                            kind == Kind.PROTOCOL_ERROR
-                                    ? "node " + peer + " ended the read with status " + status
-                                    : text));
+            ranges.outstanding--;
+            owner.end(ranges, endOf(status), status == Frames.STALE ? null : refusal(ranges.read(), status, at, body));
         }
     }
 
-    /** Ends a read that is in flight before its answer has come; what comes yet is dropped. */
-    void abandon(InFlight.Slot slot, GuardedRead read, ReadStatus status) {
-        slot.read = null;
-        if (hasRoom(Frames.HEADER_BYTES)) {
-            Frames.header(out, Frames.CANCEL, 0, slot.cookie, peer.incarnation());
+    private static ReadStatus endOf(int status) {
+        return switch (status) {
+            case Frames.STALE -> ReadStatus.STALE;
+            case Frames.STALE_INCARNATION -> ReadStatus.UNREACHABLE;
+            default -> ReadStatus.REFUSED;
+        };
+    }
+
+    private MooncakeException refusal(GuardedRead read, int status, int at, int body) {
+        Kind kind = switch (status) {
+            case Frames.NO_REGION -> Kind.UNAUTHORIZED;
+            case Frames.OUT_OF_BOUNDS -> Kind.OUT_OF_BOUNDS;
+            case Frames.BAD_GUARD -> Kind.INVALID_ARGUMENT;
+            case Frames.STALE_KEY -> Kind.PEER_UNREACHABLE;
+            case Frames.STALE_INCARNATION -> Kind.STALE_INCARNATION;
+            default -> Kind.PROTOCOL_ERROR;
+        };
+        if (status == Frames.STALE_KEY || status == Frames.NO_REGION) {
+            owner.forgetRegion(read.region());
         }
-        poller.end(read, status, null);
+        return new MooncakeException(kind, kind == Kind.PROTOCOL_ERROR
+                ? "node " + peer + " ended the read with status " + status
+                : Frames.text(in, at, body));
+    }
+
+    /** So much of a request was proven. */
+    void onChunk(InFlight.Slot slot, int bytes) {
+        slot.position += bytes;
+        outstanding -= bytes;
+        owner.onProgress();
+    }
+
+    /** The server's last frame of a request has come. */
+    void settle(InFlight.Slot slot) {
+        outstanding -= slot.length - slot.position;
+        if (slot.abandoned) {
+            abandoned--;
+        }
+        inFlight.end(slot);
+    }
+
+    /** Wants nothing more of a read: what comes of it yet is dropped. */
+    void abandon(Ranges ranges) {
+        for (int i = 0; i <= inFlight.highest(); i++) {
+            InFlight.Slot slot = inFlight.at(i);
+            if (slot != null && ranges.equals(slot.ranges)) {
+                slot.ranges = null;
+                slot.read = null;
+                slot.abandoned = true;
+                ranges.outstanding--;
+                if (abandoned++ == 0) {
+                    abandonedNs = poller.nowNs();
+                }
+                if (hasRoom(Frames.HEADER_BYTES)) {
+                    Frames.header(out, Frames.CANCEL, 0, slot.cookie, peer.incarnation());
+                }
+            }
+        }
     }
 
     @Override
     void tick(long nowNs) throws IOException {
         super.tick(nowNs);
-        if (!open) {
+        if (open) {
+            watch(nowNs);
+        } else {
             long limitNs = connected ? poller.config().times().handshakeNs() : poller.config().times().connectNs();
             if (nowNs - madeNs >= limitNs) {
-                throw new LaneLost(Kind.PEER_UNREACHABLE, (connected ? "no handshake within " : "no connection within ")
-                        + limitNs / 1_000_000 + " ms");
+                throw LaneLost.stalled(
+                        (connected ? "no handshake within " : "no connection within ") + limitNs / 1_000_000 + " ms");
             }
-        } else if (!inFlight.isEmpty() && nowNs - heardNs >= poller.config().times().stallNs()) {
-            throw new LaneLost(Kind.PEER_UNREACHABLE, "the peer answered nothing for "
-                    + poller.config().times().stallNs() / 1_000_000 + " ms");
         }
-        expire(waiting, nowNs);
         for (int i = 0; i <= inFlight.highest(); i++) {
             InFlight.Slot slot = inFlight.at(i);
             if (slot != null && slot.query != null) {
-                expire(slot.query.waiting, nowNs);
-            } else if (slot != null && slot.read != null) {
-                GuardedRead read = slot.read;
-                ReadStatus status = poller.expired(read, nowNs);
+                owner.expire(slot.query.waiting, nowNs);
+            } else if (slot != null && slot.ranges != null) {
+                Ranges ranges = slot.ranges;
+                ReadStatus status = poller.expired(ranges.read(), nowNs);
                 if (status != null) {
-                    abandon(slot, read, status);
+                    owner.end(ranges, status, null);
                 }
             }
         }
         pump();
     }
 
-    private void expire(ReadQueue queue, long nowNs) {
-        GuardedRead before = null;
-        for (GuardedRead read = queue.peek(); read != null;) {
-            GuardedRead next = ReadQueue.next(read);
-            ReadStatus status = poller.expired(read, nowNs);
-            if (status == null) {
-                before = read;
-            } else {
-                queue.remove(before, read);
-                poller.end(read, status, null);
-            }
-            read = next;
+    /** A peer that is gone says so seldom: asks where nothing is outstanding, and gives up what nobody answers or nobody uses. */
+    private void watch(long nowNs) throws LaneLost {
+        TcpConfig.Times times = poller.config().times();
+        if (!inFlight.isEmpty() && nowNs - heardNs >= times.stallNs()) {
+            throw LaneLost.stalled("the peer answered nothing for " + times.stallNs() / 1_000_000 + " ms");
+        }
+        if (abandoned > 0 && nowNs - Math.max(heardNs, abandonedNs) >= times.cancelNs()) {
+            throw new LaneLost(Kind.PEER_UNREACHABLE, "canceled reads did not end: no byte came for "
+                    + times.cancelNs() / 1_000_000 + " ms");
+        }
+        if (inFlight.isEmpty() && nowNs - usedNs >= times.idleNs()) {
+            throw new LaneLost(Kind.CLOSED, "nobody used it for " + times.idleNs() / 1_000_000 + " ms");
+        }
+        if (inFlight.isEmpty() && nowNs - heardNs >= times.keepAliveNs() && hasRoom(Frames.HEADER_BYTES)) {
+            long lastUsedNs = usedNs;
+            InFlight.Slot slot = begin();
+            usedNs = lastUsedNs;
+            slot.ping = true;
+            Frames.header(out, Frames.PING, 0, slot.cookie, peer.incarnation());
         }
     }
 
     @Override
     void onLost(Exception why) {
-        Kind kind = why instanceof LaneLost lost
-                ? lost.kind()
-                : why instanceof ProtocolException ? Kind.PROTOCOL_ERROR : Kind.PEER_UNREACHABLE;
-        MooncakeException cause = new MooncakeException(kind, "node " + peer + " at " + endpoint + " by tcp: "
-                + (why.getMessage() == null ? why.toString() : why.getMessage()), why);
-        ReadStatus status = kind == Kind.CLOSED ? ReadStatus.CANCELED : ReadStatus.UNREACHABLE;
-        endAll(waiting, status, cause);
-        for (int i = 0; i <= inFlight.highest(); i++) {
-            InFlight.Slot slot = inFlight.at(i);
-            if (slot != null) {
-                GuardedRead read = slot.read;
-                RemoteRegion query = slot.query;
-                inFlight.end(slot);
-                if (read != null) {
-                    poller.end(read, status, cause);
-                } else if (query != null) {
-                    endAll(query.waiting, status, cause);
-                }
-            }
-        }
-        for (; messages.poll() != null;) {
-            poller.messageGone();
-        }
         giveBuffers();
-    }
-
-    private void endAll(ReadQueue queue, ReadStatus status, MooncakeException cause) {
-        for (GuardedRead read = queue.poll(); read != null; read = queue.poll()) {
-            poller.end(read, status, cause);
-        }
+        owner.onLost(this, why);
     }
 
     /** Who and where, for messages. */
     @Override
     public String toString() {
-        return "connection to node " + peer + " at " + endpoint;
+        return "connection to " + owner;
     }
 }

@@ -48,6 +48,7 @@ import java.nio.charset.StandardCharsets;
  *                                                           END      0   status  4   see below
  *                                                                    4   text
  *
+ *   PING     (no body)                                      PONG     (no body)
  *   CANCEL   (no body)
  *   MESSAGE  0   bytes
  * </pre>
@@ -78,6 +79,8 @@ final class Frames {
     static final byte CANCEL = 10;
     static final byte CHALLENGE = 11;
     static final byte PROOF = 12;
+    static final byte PING = 13;
+    static final byte PONG = 14;
 
     static final int NONCE_BYTES = 32;
     static final int PROOF_BYTES = 32;
@@ -156,7 +159,7 @@ final class Frames {
             case PROOF -> body == PROOF_BYTES;
             case QUERY -> body == QUERY_BYTES;
             case READ -> body == READ_BYTES;
-            case CANCEL -> body == 0;
+            case CANCEL, PING -> body == 0;
             case MESSAGE -> body >= 0 && body <= EngineContext.MAX_MESSAGE_BYTES;
             default -> false;
         };
@@ -167,6 +170,7 @@ final class Frames {
             case CHALLENGE -> body == NONCE_BYTES;
             case WELCOME -> body == 0 || body == PROOF_BYTES;
             case REFUSED, END -> body >= Integer.BYTES && body <= Integer.BYTES + MAX_TEXT_BYTES;
+            case PONG -> body == 0;
             case REGION -> body == REGION_BYTES;
             case CHUNK -> body > CHUNK_POSITION_BYTES + TRAILER_BYTES
                     && body <= CHUNK_POSITION_BYTES + TRAILER_BYTES + EngineContext.MAX_CHUNK_BYTES;

@@ -1,5 +1,9 @@
 package io.mooncake.core.transfer.tcp;
 
+import io.mooncake.core.base.NodeId;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
 /** The few lanes with traffic that are polled without asking the selector. The poller's. */
 final class HotLanes {
     private static final int MAX = 4;
@@ -7,6 +11,17 @@ final class HotLanes {
 
     private final Lane[] lanes = new Lane[MAX];
     private int size;
+    private boolean mixed;
+
+    /** Whether they are of more than one peer. */
+    boolean areMixed() {
+        return mixed;
+    }
+
+    /** Whether one of them is of another peer. */
+    boolean hasOtherThan(@Nullable NodeId peer) {
+        return size > 0 && !Objects.equals(lanes[0].peer(), peer);
+    }
 
     int size() {
         return size;
@@ -24,6 +39,7 @@ final class HotLanes {
         lane.hot = true;
         lane.idlePolls = 0;
         lanes[size++] = lane;
+        compare();
         return true;
     }
 
@@ -37,11 +53,19 @@ final class HotLanes {
         }
     }
 
+    private void compare() {
+        mixed = false;
+        for (int i = 1; i < size; i++) {
+            mixed |= !Objects.equals(lanes[0].peer(), lanes[i].peer());
+        }
+    }
+
     void remove(Lane lane) {
         for (int i = 0; i < size; i++) {
             if (lanes[i].equals(lane)) {
                 lanes[i] = lanes[--size];
                 lane.hot = false;
+                compare();
                 return;
             }
         }

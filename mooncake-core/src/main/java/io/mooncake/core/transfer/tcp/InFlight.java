@@ -17,15 +17,16 @@ final class InFlight {
         }
     }
 
-    boolean isFull() {
-        return freeCount == 0;
+    /** How many requests more there may be. */
+    int free() {
+        return freeCount;
     }
 
     boolean isEmpty() {
         return freeCount == free.length;
     }
 
-    /** Takes a slot under a cookie never used before on this lane; not to be called when full. */
+    /** Takes a slot under a cookie never used before on this lane; not to be called when none is free. */
     Slot begin() {
         int index = free[--freeCount];
         Slot slot = slots[index];
@@ -36,7 +37,10 @@ final class InFlight {
         }
         slot.cookie = Cookie.of(++lastGeneration, index);
         slot.busy = true;
+        slot.start = 0;
+        slot.length = 0;
         slot.position = 0;
+        slot.landed = 0;
         return slot;
     }
 
@@ -49,8 +53,11 @@ final class InFlight {
 
     void end(Slot slot) {
         slot.busy = false;
+        slot.ranges = null;
         slot.read = null;
         slot.query = null;
+        slot.ping = false;
+        slot.abandoned = false;
         free[freeCount++] = Cookie.slot(slot.cookie);
     }
 
@@ -69,15 +76,25 @@ final class InFlight {
     /** One request. */
     static final class Slot {
         long cookie;
-        /** Null for a query, and for a read that ended here while the server still answers it. */
+        /** Null for a query, and for a range whose read ended here while the server still answers it. */
+        @Nullable
+        Ranges ranges;
+        /** That of the ranges. */
         @Nullable
         GuardedRead read;
         @Nullable
         RemoteRegion query;
+        boolean ping;
+        /** Its read ended here. */
+        boolean abandoned;
+        /** Where in the read the range begins. */
+        long start;
         long length;
         long expected;
-        /** Bytes proven. */
+        /** Bytes of the range that were proven. */
         long position;
+        /** Bytes of the range that arrived. */
+        long landed;
 
         private boolean busy;
     }

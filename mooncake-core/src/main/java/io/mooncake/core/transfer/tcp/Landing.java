@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.net.ProtocolException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.util.Objects;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
@@ -55,7 +56,7 @@ final class Landing {
         streaming = bytes >= DIRECT_BYTES;
         GuardedRead read = wanted();
         if (found != null && read != null && read.isGivenUp()) {
-            lane.abandon(found, read, ReadStatus.CANCELED);
+            lane.owner().end(Objects.requireNonNull(found.ranges), ReadStatus.CANCELED, null);
             read = null;
         }
         if (read == null) {
@@ -89,12 +90,12 @@ final class Landing {
 
     private long at() {
         InFlight.Slot found = slot;
-        return found == null ? 0 : found.position + chunkBytes - left;
+        return found == null ? 0 : found.start + found.position + chunkBytes - left;
     }
 
-    int readDirect(SocketChannel channel) throws IOException {
+    int readDirect(SocketChannel channel, int most) throws IOException {
         GuardedRead read = wanted();
-        int asked = run(read);
+        int asked = Math.min(run(read), most);
         if (read == null || asked == 0) {
             throw new IllegalStateException("nothing to read for");
         }
@@ -108,20 +109,29 @@ final class Landing {
         lane.drained = got < asked;
         if (got > 0) {
             left -= got;
-            read.received += got;
+            landed(read, got);
         }
         return got;
     }
 
     /** The destination was freed before its region was closed: this read ends, what comes of it yet is dropped. */
     private void refuse(InFlight.@Nullable Slot found, GuardedRead read, IllegalStateException why) {
-        if (found != null) {
-            found.read = null;
+        Ranges ranges = found == null ? null : found.ranges;
+        if (ranges == null) {
+            throw new IllegalStateException(read + " has no request", why);
         }
-        lane.poller.end(read, ReadStatus.REFUSED, new MooncakeException(Kind.CLOSED, read.destination()
-                + ": its memory cannot be written any more (" + why.getMessage()
-                + "): close a region before its memory is freed",
-                why));
+        lane.owner()
+                .end(ranges, ReadStatus.REFUSED, new MooncakeException(Kind.CLOSED, read.destination()
+                        + ": its memory cannot be written any more (" + why.getMessage()
+                        + "): close a region before its memory is freed",
+                        why));
+    }
+
+    private void landed(GuardedRead read, int bytes) {
+        read.received += bytes;
+        if (slot != null) {
+            slot.landed += bytes;
+        }
     }
 
     private ByteBuffer window(GuardedRead read, int bytes) {
@@ -138,7 +148,7 @@ final class Landing {
                 try {
                     ByteBuffer window = window(read, bytes);
                     window.put(window.position(), lane.in, lane.head, bytes);
-                    read.received += bytes;
+                    landed(read, bytes);
                 } catch (IllegalStateException e) {
                     refuse(slot, read, e);
                 }
@@ -167,15 +177,23 @@ final class Landing {
         boolean proven = guard == found.expected;
         boolean whole = !proven || checksum == GuardSource.NO_CHECKSUM || read == null
                 || isUndamaged(found, read, checksum);
-        found.position += chunkBytes;
-        if (!proven || found.position == found.length) {
-            read = found.read;
-            inFlight.end(found);
-            if (read != null) {
-                lane.poller.end(read, !proven ? ReadStatus.STALE : whole ? ReadStatus.OK : ReadStatus.CHECKSUM, null);
-            }
-        } else if (!whole && found.read != null) {
-            lane.abandon(found, found.read, ReadStatus.CHECKSUM);
+        if (proven) {
+            lane.onChunk(found, chunkBytes);
+        }
+        long bytes = found.length;
+        boolean last = !proven || found.position == bytes;
+        Ranges ranges = found.ranges;
+        if (last) {
+            lane.settle(found);
+        }
+        if (ranges == null) {
+            return;
+        }
+        if (!proven || !whole) {
+            ranges.outstanding -= last ? 1 : 0;
+            lane.owner().end(ranges, proven ? ReadStatus.CHECKSUM : ReadStatus.STALE, null);
+        } else if (last) {
+            lane.owner().onProven(ranges, bytes);
         }
     }
 
@@ -184,8 +202,9 @@ final class Landing {
         crc.reset();
         try {
             for (int done = 0; done < chunkBytes;) {
-                int bytes = (int) read.runAt(found.position + done, chunkBytes - done);
-                crc.update(lane.poller.destination(read).at(read.destinationAt(found.position + done), bytes));
+                long at = found.start + found.position + done;
+                int bytes = (int) read.runAt(at, chunkBytes - done);
+                crc.update(lane.poller.destination(read).at(read.destinationAt(at), bytes));
                 done += bytes;
             }
         } catch (IllegalStateException e) {

@@ -1,10 +1,12 @@
 package io.mooncake.core.transfer.tcp;
 
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.NodeId;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One connection: what both ends have in common, which is bytes received and not consumed, and bytes to be sent. The poller's alone.
@@ -14,9 +16,6 @@ import java.nio.channels.SocketChannel;
  * </pre>
  */
 abstract class Lane {
-    /** What one lane may receive, and what it may send, before it is another lane's turn. */
-    static final long CYCLE_BYTES = 2L << 20;
-
     private static final ByteBuffer EMPTY = ByteBuffer.allocate(0);
 
     final TcpPoller poller;
@@ -39,7 +38,8 @@ abstract class Lane {
     int index = -1;
     boolean hot;
     boolean ready;
-    boolean dirty;
+    /** How many lanes share the budget of this one's peer. */
+    int sharers = 1;
     int idlePolls;
     boolean lost;
 
@@ -59,8 +59,8 @@ abstract class Lane {
 
     private boolean receive() throws IOException {
         boolean any = false;
-        for (long budget = CYCLE_BYTES; budget > 0;) {
-            int got = read();
+        for (int budget = poller.budget(this); budget > 0;) {
+            int got = read(budget);
             if (got < 0) {
                 throw new LaneLost(Kind.PEER_UNREACHABLE, "the peer closed the connection");
             }
@@ -69,6 +69,7 @@ abstract class Lane {
             }
             any = true;
             budget -= got;
+            poller.moved(got);
             consume();
             if (drained) {
                 break;
@@ -77,8 +78,8 @@ abstract class Lane {
         return any;
     }
 
-    /** Reads once, as {@link SocketChannel#read(ByteBuffer)} does. */
-    abstract int read() throws IOException;
+    /** Reads once, so many bytes at most, as {@link SocketChannel#read(ByteBuffer)} does. */
+    abstract int read(int most) throws IOException;
 
     /** Handles what {@link #in} holds whole. */
     abstract void consume() throws IOException;
@@ -94,7 +95,7 @@ abstract class Lane {
     /** Ends what the time has come for; throws when that is the lane. */
     void tick(long nowNs) throws IOException {
         if (blocked && nowNs - progressNs >= poller.config().times().stallNs()) {
-            throw new LaneLost(Kind.PEER_UNREACHABLE, "the peer accepted no byte for "
+            throw LaneLost.stalled("the peer accepted no byte for "
                     + poller.config().times().stallNs() / 1_000_000 + " ms");
         }
     }
@@ -104,6 +105,15 @@ abstract class Lane {
 
     /** Whether the handshake is done. */
     abstract boolean isOpen();
+
+    /** Who is at the other end; null until that is known. */
+    abstract @Nullable NodeId peer();
+
+    /** Whether another lane's bytes are of the same peer, and go the same way. */
+    final boolean sharesWith(Lane other) {
+        NodeId id = peer();
+        return id != null && id.equals(other.peer()) && getClass().equals(other.getClass());
+    }
 
     final int fill(int most) throws IOException {
         if (head == tail) {
@@ -161,6 +171,7 @@ abstract class Lane {
     final boolean wrote(int bytes, boolean all) {
         if (bytes > 0 || !blocked) {
             progressNs = poller.nowNs();
+            poller.moved(bytes);
         }
         blocked = !all;
         return all;

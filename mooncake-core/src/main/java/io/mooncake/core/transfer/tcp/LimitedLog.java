@@ -1,6 +1,7 @@
 package io.mooncake.core.transfer.tcp;
 
 import io.mooncake.core.base.NodeId;
+import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -13,13 +14,19 @@ final class LimitedLog {
 
     private final NodeId node;
     private final LongSupplier nanoClock;
+    private final BiConsumer<String, @Nullable Exception> lines;
     private boolean any;
     private long lastNs;
     private long left;
 
     LimitedLog(NodeId node, LongSupplier nanoClock) {
+        this(node, nanoClock, (line, why) -> LOG.warn("{}", line, why));
+    }
+
+    LimitedLog(NodeId node, LongSupplier nanoClock, BiConsumer<String, @Nullable Exception> lines) {
         this.node = node;
         this.nanoClock = nanoClock;
+        this.lines = lines;
     }
 
     void warn(String text, @Nullable Exception why) {
@@ -32,7 +39,7 @@ final class LimitedLog {
         any = true;
         lastNs = now;
         left = 0;
-        LOG.warn("node {}: {}{}", node, text, more, why);
+        lines.accept("node " + node + ": " + text + more, why);
     }
 
     void debug(Object what, String text, @Nullable Exception why) {

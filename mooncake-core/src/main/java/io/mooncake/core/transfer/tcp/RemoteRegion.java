@@ -1,14 +1,21 @@
 package io.mooncake.core.transfer.tcp;
 
-/** What a lane knows of a region of its peer, and the reads that wait until it does. */
+import io.mooncake.core.base.Bounds;
+import io.mooncake.core.transfer.GuardedRead;
+
+/** What is known of a region of a peer, and the reads that wait until it is. */
 final class RemoteRegion {
     final int id;
-    final ReadQueue waiting = new ReadQueue();
+    final RangesQueue waiting = new RangesQueue();
     boolean known;
     long length;
     long keyEpoch;
 
     RemoteRegion(int id) {
         this.id = id;
+    }
+
+    boolean contains(GuardedRead read) {
+        return Bounds.contains(read.offset(), read.length(), length);
     }
 }

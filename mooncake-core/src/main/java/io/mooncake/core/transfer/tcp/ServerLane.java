@@ -35,6 +35,7 @@ final class ServerLane extends Lane {
     private final ServerHandshake handshake;
     private @Nullable NodeId peer;
     private boolean closing;
+    private long heardNs;
 
     private final ArrayDeque<ServerRequest> active = new ArrayDeque<>(1);
     private final ArrayDeque<ServerRequest> spare = new ArrayDeque<>(1);
@@ -51,12 +52,19 @@ final class ServerLane extends Lane {
         context = poller.context();
         handshake = new ServerHandshake(context, poller.credentials());
         remote = String.valueOf(channel.getRemoteAddress());
+        heardNs = poller.nowNs();
         handshakeDeadlineNs = poller.nowNs() + poller.config().times().handshakeNs();
     }
 
     @Override
     boolean isOpen() {
         return peer != null && !closing;
+    }
+
+    @Override
+    @Nullable
+    NodeId peer() {
+        return peer;
     }
 
     long handshakeDeadlineNs() {
@@ -70,14 +78,22 @@ final class ServerLane extends Lane {
             throw new LaneLost(Kind.TIMEOUT,
                     "no handshake within " + poller.config().times().handshakeNs() / 1_000_000 + " ms");
         }
+        if (isOpen() && !wantsWrite() && nowNs - heardNs >= poller.config().times().silenceNs()) {
+            throw new LaneLost(Kind.TIMEOUT, "the peer said nothing for "
+                    + poller.config().times().silenceNs() / 1_000_000 + " ms: it is gone");
+        }
     }
 
     @Override
-    int read() throws IOException {
+    int read(int most) throws IOException {
         if (in.capacity() == 0) {
             in = Buffers.small(Frames.MAX_HELLO_BYTES);
         }
-        return fill(in.capacity());
+        int got = fill(Math.min(most, in.capacity()));
+        if (got > 0) {
+            heardNs = poller.nowNs();
+        }
+        return got;
     }
 
     @Override
@@ -116,9 +132,10 @@ final class ServerLane extends Lane {
     private void onFrame(byte type, int at, int body) throws IOException {
         switch (type) {
             case Frames.READ -> onRead(at);
-            case Frames.QUERY -> {
+            case Frames.QUERY, Frames.PING -> {
                 ServerRequest request = accept(at);
-                request.query = true;
+                request.kind = type;
+                request.region = type == Frames.QUERY ? in.getInt(at + Frames.HEADER_BYTES) : 0;
                 active.add(request);
             }
             case Frames.CANCEL -> onCancel(in.getLong(at + Frames.COOKIE_AT));
@@ -162,8 +179,7 @@ final class ServerLane extends Lane {
         }
         ServerRequest request = spare.isEmpty() ? new ServerRequest() : spare.pop();
         request.cookie = in.getLong(at + Frames.COOKIE_AT);
-        request.region = in.getInt(at + Frames.HEADER_BYTES);
-        request.query = false;
+        request.kind = Frames.READ;
         request.position = 0;
         request.status = ServerRequest.ACTIVE;
         return request;
@@ -172,6 +188,7 @@ final class ServerLane extends Lane {
     private void onRead(int at) throws ProtocolException {
         ServerRequest request = accept(at);
         int body = at + Frames.HEADER_BYTES;
+        request.region = in.getInt(body);
         request.guarded = in.getInt(body + 4) != 0;
         request.keyEpoch = in.getLong(body + 8);
         request.offset = in.getLong(body + 16);
@@ -215,7 +232,7 @@ final class ServerLane extends Lane {
 
     private void onCancel(long cookie) {
         for (ServerRequest request : active) {
-            if (request.cookie == cookie && request.status == ServerRequest.ACTIVE && !request.query) {
+            if (request.cookie == cookie && request.status == ServerRequest.ACTIVE && request.kind == Frames.READ) {
                 request.status = Frames.CANCELED;
                 request.text = "";
             }
@@ -243,14 +260,21 @@ final class ServerLane extends Lane {
     @Override
     boolean pump() throws IOException {
         boolean any = false;
-        for (long budget = CYCLE_BYTES; budget > 0;) {
+        for (int budget = poller.budget(this); budget > 0;) {
             if (current != null) {
                 int before = chunkSent;
-                if (!flush() || !sendPayload(current)) {
-                    return any || chunkSent > before;
+                if (!flush()) {
+                    return any;
                 }
-                budget -= chunkBytes;
-                finishChunk(current);
+                boolean all = sendPayload(current, budget);
+                budget -= chunkSent - before;
+                any |= chunkSent > before;
+                if (!all) {
+                    return any;
+                }
+                if (chunkSent == chunkBytes) {
+                    finishChunk(current);
+                }
                 any = true;
             } else if (!active.isEmpty() && hasRoom(SMALL_FRAME_BYTES)) {
                 ServerRequest request = active.remove();
@@ -274,7 +298,12 @@ final class ServerLane extends Lane {
     /** Appends the next frame of a request, or begins a large chunk; says how many bytes of payload that were. */
     private int answer(ServerRequest request) {
         long self = context.self().incarnation();
-        if (request.query) {
+        if (request.kind == Frames.PING) {
+            Frames.header(out, Frames.PONG, 0, request.cookie, self);
+            spare.push(request);
+            return Frames.HEADER_BYTES;
+        }
+        if (request.kind == Frames.QUERY) {
             Windows windows = poller.source(request.region);
             Frames.header(out, Frames.REGION, Frames.REGION_BYTES, request.cookie, self);
             out.putInt(request.region)
@@ -361,12 +390,13 @@ final class ServerLane extends Lane {
         }
     }
 
-    private boolean sendPayload(ServerRequest request) throws IOException {
+    /** Sends on, so many bytes at most; says whether the socket took them all. */
+    private boolean sendPayload(ServerRequest request, int most) throws IOException {
         Windows windows = source;
         if (windows == null) {
             throw new IllegalStateException("a chunk without its region");
         }
-        int left = chunkBytes - chunkSent;
+        int left = Math.min(chunkBytes - chunkSent, most);
         ByteBuffer payload = windows.at(request.offset + request.position + chunkSent, left);
         int sent = channel.write(payload);
         chunkSent += sent;

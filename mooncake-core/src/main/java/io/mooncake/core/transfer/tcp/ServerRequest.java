@@ -5,7 +5,8 @@ final class ServerRequest {
     /** {@link #status} of a request that is still to be answered with bytes, or with a REGION. */
     static final int ACTIVE = -1;
 
-    boolean query;
+    /** READ, QUERY or PING. */
+    byte kind;
     long cookie;
     int region;
     boolean guarded;

@@ -21,6 +21,9 @@ import org.jspecify.annotations.Nullable;
  */
 public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable ClusterSecret secret, Times times,
         Limits limits) {
+    /** Connections to one peer at most. */
+    public static final int MAX_LANES = 16;
+
     private static final long MILLI_NS = 1_000_000;
     private static final long SECOND_NS = 1000 * MILLI_NS;
 
@@ -30,8 +33,12 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable 
      * @param connectNs how long a connection may take to be made
      * @param handshakeNs how long a connection may stay without a handshake
      * @param stallNs how long a peer may accept no byte, or answer none, before its connection is closed
+     * @param cancelNs how long nothing may come while a canceled read has not ended at the peer, before its connection is made anew
+     * @param keepAliveNs how long a connection with nothing outstanding may be silent before the peer is asked whether it is there
+     * @param idleNs how long a connection may be of no use before it is closed
      */
-    public record Times(long connectNs, long handshakeNs, long stallNs) {
+    public record Times(long connectNs, long handshakeNs, long stallNs, long cancelNs, long keepAliveNs,
+            long idleNs) {
         /**
          * Checks the numbers.
          *
@@ -41,6 +48,14 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable 
             atLeast("connect timeout", connectNs, 1);
             atLeast("handshake timeout", handshakeNs, 1);
             atLeast("stall timeout", stallNs, 1);
+            atLeast("cancel timeout", cancelNs, 1);
+            atLeast("keep-alive interval", keepAliveNs, 1);
+            atLeast("idle timeout", idleNs, 1);
+        }
+
+        /** How long a server hears nothing of a client that is there: it misses some of its keep-alives. */
+        long silenceNs() {
+            return stallNs + 3 * keepAliveNs;
         }
     }
 
@@ -48,12 +63,15 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable 
      * What there may be how much of.
      *
      * @param queue reads and messages that may be accepted and not ended
+     * @param peerQueue reads of one peer that may be: so that a slow one leaves room for others
+     * @param lanes connections to one peer that large reads are spread over; 0 = one to this host, a few to others
      * @param chunkBytes most payload of a chunk
      * @param handshaking accepted connections that may be without a handshake; the oldest makes room
      * @param sendBufferBytes the socket's, 0 = the system's choice
      * @param receiveBufferBytes the socket's, 0 = the system's choice
      */
-    public record Limits(int queue, int chunkBytes, int handshaking, int sendBufferBytes, int receiveBufferBytes) {
+    public record Limits(int queue, int peerQueue, int lanes, int chunkBytes, int handshaking, int sendBufferBytes,
+            int receiveBufferBytes) {
         /**
          * Checks the numbers.
          *
@@ -61,10 +79,16 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable 
          */
         public Limits {
             atLeast("queue capacity", queue, 1);
+            atLeast("queue capacity of a peer", peerQueue, 1);
+            atLeast("lanes", lanes, 0);
             atLeast("chunk bytes", chunkBytes, 1);
             atLeast("connections without handshake", handshaking, 1);
             atLeast("send buffer bytes", sendBufferBytes, 0);
             atLeast("receive buffer bytes", receiveBufferBytes, 0);
+            if (lanes > MAX_LANES) {
+                throw new MooncakeException(Kind.CONFIG_ERROR,
+                        "tcp.lanes = " + lanes + " must be at most " + MAX_LANES);
+            }
             if (chunkBytes > EngineContext.MAX_CHUNK_BYTES) {
                 throw new MooncakeException(Kind.CONFIG_ERROR,
                         "tcp: chunk bytes = " + chunkBytes + " must be at most " + EngineContext.MAX_CHUNK_BYTES);
@@ -79,8 +103,9 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable 
      */
     public static TcpConfig defaults() {
         return new TcpConfig(new Endpoint("127.0.0.1", 0), null, null,
-                new Times(5 * SECOND_NS, 5 * SECOND_NS, 10 * SECOND_NS),
-                new Limits(4096, EngineContext.MAX_CHUNK_BYTES, 256, 0, 0));
+                new Times(5 * SECOND_NS, 5 * SECOND_NS, 10 * SECOND_NS, 500 * MILLI_NS, 10 * SECOND_NS,
+                        300 * SECOND_NS),
+                new Limits(4096, 2048, 0, EngineContext.MAX_CHUNK_BYTES, 256, 0, 0));
     }
 
     /**
@@ -113,7 +138,8 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable 
      * @return a copy
      */
     public TcpConfig withTimeouts(long connectNs, long handshakeNs, long stallNs) {
-        return new TcpConfig(bind, advertised, secret, new Times(connectNs, handshakeNs, stallNs), limits);
+        return new TcpConfig(bind, advertised, secret,
+                new Times(connectNs, handshakeNs, stallNs, times.cancelNs, times.keepAliveNs, times.idleNs), limits);
     }
 
     /**
@@ -126,7 +152,8 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable 
      */
     public TcpConfig withLimits(int queue, int chunk, int handshaking) {
         return new TcpConfig(bind, advertised, secret, times,
-                new Limits(queue, chunk, handshaking, limits.sendBufferBytes, limits.receiveBufferBytes));
+                new Limits(queue, limits.peerQueue, limits.lanes, chunk, handshaking, limits.sendBufferBytes,
+                        limits.receiveBufferBytes));
     }
 
     /**
@@ -138,7 +165,32 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable 
      */
     public TcpConfig withSocketBuffers(int sendBytes, int receiveBytes) {
         return new TcpConfig(bind, advertised, secret, times,
-                new Limits(limits.queue, limits.chunkBytes, limits.handshaking, sendBytes, receiveBytes));
+                new Limits(limits.queue, limits.peerQueue, limits.lanes, limits.chunkBytes, limits.handshaking,
+                        sendBytes, receiveBytes));
+    }
+
+    /**
+     * Another number of connections to a peer.
+     *
+     * @param lanes 1 to {@value #MAX_LANES}; 0 = one to this host, a few to others
+     * @return a copy
+     */
+    public TcpConfig withLanes(int lanes) {
+        return new TcpConfig(bind, advertised, secret, times,
+                new Limits(limits.queue, limits.peerQueue, lanes, limits.chunkBytes, limits.handshaking,
+                        limits.sendBufferBytes, limits.receiveBufferBytes));
+    }
+
+    /**
+     * Another bound for the reads of one peer.
+     *
+     * @param reads accepted and not ended
+     * @return a copy
+     */
+    public TcpConfig withPeerQueue(int reads) {
+        return new TcpConfig(bind, advertised, secret, times,
+                new Limits(limits.queue, reads, limits.lanes, limits.chunkBytes, limits.handshaking,
+                        limits.sendBufferBytes, limits.receiveBufferBytes));
     }
 
     /** Prepares a connection for the poller: small frames leave at once, no call blocks. */

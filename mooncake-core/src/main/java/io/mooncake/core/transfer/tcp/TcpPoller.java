@@ -1,31 +1,23 @@
 package io.mooncake.core.transfer.tcp;
 
 import io.mooncake.core.base.Counter;
-import io.mooncake.core.base.Endpoint;
-import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
-import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
-import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.net.ProtocolException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
-import java.nio.channels.SocketChannel;
-import java.nio.channels.UnresolvedAddressException;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -37,6 +29,12 @@ import org.jspecify.annotations.Nullable;
 final class TcpPoller implements Poller {
     private static final int COMMANDS_PER_CYCLE = 256;
     private static final int CYCLES_PER_SELECT = 16;
+    /** What one peer may send, and what it may receive, before it is another one's turn: while there is no other, and when there is. */
+    static final int CYCLE_BYTES = 2 << 20;
+    static final int CONTENDED_BYTES = 128 << 10;
+    private static final int LEAST_BYTES = 32 << 10;
+    /** For so many duty cycles a peer that had traffic is reckoned with. */
+    private static final int OTHERS_CYCLES = 256;
     private static final long TICK_NS = 1_000_000;
     private static final long IDLE_TICK_NS = 10_000_000;
     private static final long SWEEP_NS = 1_000_000_000;
@@ -44,6 +42,7 @@ final class TcpPoller implements Poller {
     private final TcpConfig config;
     private final EngineContext context;
     private final TcpInbox inbox;
+    private final RandomGenerator random;
     private final Credentials credentials;
     private final Selector selector;
     private final Acceptor acceptor;
@@ -51,12 +50,14 @@ final class TcpPoller implements Poller {
     private final Consumer<SelectionKey> onReady = this::onReady;
 
     private final List<Lane> lanes = new ArrayList<>();
-    private final Map<NodeId, ClientLane> clients = new HashMap<>();
+    private final Peers peers;
     private final HotLanes hot = new HotLanes();
     private final List<Lane> ready = new ArrayList<>();
-    private final List<ClientLane> dirty = new ArrayList<>();
     private boolean coldTraffic;
     private int cycle;
+    /** Duty cycles since a peer that is none of the hot lanes' had traffic. */
+    private int othersCycle = OTHERS_CYCLES;
+    private long movedBytes;
 
     private final Windows.Cache sources = new Windows.Cache();
     private final Windows.Cache destinations = new Windows.Cache();
@@ -67,15 +68,18 @@ final class TcpPoller implements Poller {
     private long nextSweepNs;
     private long earliestDeadlineNs;
 
+    private final AtomicBoolean aborted = new AtomicBoolean();
     private final AtomicBoolean awake = new AtomicBoolean();
     private volatile boolean parked;
     private volatile boolean closed;
 
-    TcpPoller(TcpConfig config, EngineContext context, Credentials credentials, Selector selector,
-            ServerSocketChannel server) throws IOException {
+    TcpPoller(TcpConfig config, EngineContext context, Selector selector,
+            ServerSocketChannel server, TcpEnvironment environment) throws IOException {
         this.config = config;
         this.context = context;
-        this.credentials = credentials;
+        random = environment.random();
+        credentials = new Credentials(config.secret(), random);
+        peers = new Peers(this, new HostNames(environment, this::wakeup));
         inbox = new TcpInbox(config.limits().queue());
         this.selector = selector;
         log = new LimitedLog(context.self(), context.nanoClock());
@@ -96,6 +100,10 @@ final class TcpPoller implements Poller {
 
     TcpInbox inbox() {
         return inbox;
+    }
+
+    RandomGenerator random() {
+        return random;
     }
 
     Credentials credentials() {
@@ -128,13 +136,16 @@ final class TcpPoller implements Poller {
         nowNs = context.nanoClock().getAsLong();
         int work = takeCommands();
         work += pollHot();
-        if (coldTraffic || hot.size() == 0 || ++cycle % CYCLES_PER_SELECT == 0) {
+        othersCycle = Math.min(othersCycle + 1, OTHERS_CYCLES);
+        if (coldTraffic || othersCycle < OTHERS_CYCLES || hot.size() == 0 || ++cycle % CYCLES_PER_SELECT == 0
+                || movedBytes >= CYCLE_BYTES) {
             work += select();
         }
-        if (nowNs - nextTickNs >= 0 || nowNs - earliestDeadlineNs >= 0) {
+        if ((aborted.get() && aborted.getAndSet(false)) || nowNs - nextTickNs >= 0
+                || nowNs - earliestDeadlineNs >= 0) {
             work += tick();
         }
-        return work;
+        return peers.isTouched() ? work + 1 : work;
     }
 
     private int takeCommands() {
@@ -145,93 +156,14 @@ final class TcpPoller implements Poller {
                 break;
             }
             if (command instanceof GuardedRead read) {
-                onRead(read);
+                peers.onRead(read);
             } else {
-                onMessage((TcpInbox.Message) command);
+                peers.onMessage((TcpInbox.Message) command);
             }
         }
-        for (int i = 0; i < dirty.size(); i++) {
-            ClientLane lane = dirty.get(i);
-            lane.dirty = false;
-            if (!lane.lost) {
-                pump(lane);
-            }
-        }
-        dirty.clear();
+        peers.takeAnswers();
+        peers.pump();
         return taken;
-    }
-
-    private void onRead(GuardedRead read) {
-        ReadStatus expired = expired(read, nowNs);
-        if (expired != null) {
-            end(read, expired, null);
-        } else if (read.length() < 0 || read.offset() < 0 || (read.length() > 0 && !read.fitsDestination())) {
-            end(read, ReadStatus.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS,
-                    read + ": a number is negative, or the destination is too small"));
-        } else if (read.length() > 0 && !isWritable(read.destination())) {
-            end(read, ReadStatus.REFUSED, new MooncakeException(Kind.UNSUPPORTED, read + ": the destination "
-                    + read.destination() + " is read-only or no host memory, tcp cannot write it"));
-        } else {
-            ClientLane lane = laneTo(read.owner(), read);
-            if (lane != null) {
-                lane.add(read);
-            }
-        }
-    }
-
-    private static boolean isWritable(Region region) {
-        return region.memory() instanceof HostMemory host && !host.segment().isReadOnly();
-    }
-
-    private void onMessage(TcpInbox.Message message) {
-        ClientLane lane = laneTo(message.to, null);
-        if (lane == null) {
-            messageGone();
-        } else {
-            lane.add(message.bytes);
-        }
-    }
-
-    /** The lane to a peer, connecting where there is none. Without one, ends the read that asked. */
-    private @Nullable ClientLane laneTo(Peer peer, @Nullable GuardedRead read) {
-        ClientLane lane = clients.get(peer.id());
-        if (lane == null) {
-            String address = peer.addresses().get(TcpTransferEngine.NAME);
-            try {
-                if (address == null) {
-                    throw new LaneLost(Kind.PEER_UNREACHABLE, "it listens on no tcp address");
-                }
-                lane = connect(peer.id(), Endpoint.parse(address, 0));
-            } catch (IOException | UnresolvedAddressException | SecurityException | MooncakeException e) {
-                if (read != null) {
-                    end(read, ReadStatus.UNREACHABLE,
-                            new MooncakeException(Kind.PEER_UNREACHABLE, "node " + peer.id() + " at "
-                                    + address + " by tcp: " + (e.getMessage() == null ? e.toString() : e.getMessage()),
-                                    e));
-                }
-                return null;
-            }
-        }
-        if (!lane.dirty) {
-            lane.dirty = true;
-            dirty.add(lane);
-        }
-        return lane;
-    }
-
-    private ClientLane connect(NodeId peer, Endpoint endpoint) throws IOException {
-        SocketChannel channel = SocketChannel.open();
-        try {
-            config.tune(channel);
-            channel.connect(new InetSocketAddress(endpoint.host(), endpoint.port()));
-            ClientLane lane = new ClientLane(this, channel, peer, endpoint);
-            keep(lane);
-            clients.put(peer, lane);
-            return lane;
-        } catch (IOException | RuntimeException e) {
-            channel.close();
-            throw e;
-        }
     }
 
     void keep(Lane lane) {
@@ -252,6 +184,7 @@ final class TcpPoller implements Poller {
 
     private int select() {
         coldTraffic = false;
+        movedBytes = 0;
         try {
             selector.selectNow(onReady);
         } catch (IOException e) {
@@ -278,6 +211,9 @@ final class TcpPoller implements Poller {
             lane.ready = false;
             if (!lane.lost && !lane.hot) {
                 coldTraffic = true;
+                if (hot.hasOtherThan(lane.peer())) {
+                    othersCycle = 0;
+                }
                 work += poll(lane) ? 1 : 0;
                 warm(lane);
             }
@@ -285,6 +221,30 @@ final class TcpPoller implements Poller {
         ready.clear();
         work += acceptor.accept(lanes);
         return work;
+    }
+
+    /** What a lane may receive, and what it may send, in this duty cycle. */
+    int budget(Lane lane) {
+        int all = hot.areMixed() || othersCycle < OTHERS_CYCLES ? CONTENDED_BYTES : CYCLE_BYTES;
+        return lane.sharers == 1 ? all : Math.max(LEAST_BYTES, all / lane.sharers);
+    }
+
+    /** Bytes were received or sent: after so many the selector is asked for whom they are kept waiting. */
+    void moved(int bytes) {
+        movedBytes += bytes;
+    }
+
+    /** The lanes of a peer share its budget: says to each how many they are. */
+    private void share(Lane changed) {
+        int sharers = 0;
+        for (int i = 0; i < lanes.size(); i++) {
+            sharers += lanes.get(i).sharesWith(changed) ? 1 : 0;
+        }
+        for (int i = 0; i < lanes.size(); i++) {
+            if (lanes.get(i).sharesWith(changed)) {
+                lanes.get(i).sharers = sharers;
+            }
+        }
     }
 
     private boolean poll(Lane lane) {
@@ -296,7 +256,8 @@ final class TcpPoller implements Poller {
         }
     }
 
-    private void pump(Lane lane) {
+    /** Sends what a lane has, and can be found for it. */
+    void pump(Lane lane) {
         try {
             lane.pump();
             warm(lane);
@@ -328,11 +289,13 @@ final class TcpPoller implements Poller {
                 lose(lane, e);
             }
         }
+        peers.tick(nowNs);
         acceptor.tick();
         if (nowNs - nextSweepNs >= 0) {
             nextSweepNs = nowNs + SWEEP_NS;
             sources.sweep();
             destinations.sweep();
+            peers.sweep(nowNs);
         }
         return lanesBefore - lanes.size();
     }
@@ -364,6 +327,7 @@ final class TcpPoller implements Poller {
         if (lane instanceof ServerLane) {
             acceptor.onStrangerGone();
         }
+        share(lane);
         context.counters().increment(Counter.LANES_OPENED);
         log.debug(lane, "is open", null);
     }
@@ -408,9 +372,7 @@ final class TcpPoller implements Poller {
             lanes.set(lane.index, last);
             last.index = lane.index;
         }
-        if (lane instanceof ClientLane client) {
-            clients.remove(client.peer(), client);
-        }
+        share(lane);
         if (lane.isOpen()) {
             context.counters().increment(Counter.LANES_LOST);
         } else {
@@ -447,7 +409,7 @@ final class TcpPoller implements Poller {
     public void park(long maxNs) {
         parked = true;
         try {
-            if (awake.getAndSet(false) || closed || maxNs <= 0 || !inbox.isEmpty()) {
+            if (awake.getAndSet(false) || closed || maxNs <= 0 || !inbox.isEmpty() || peers.isTouched()) {
                 return;
             }
             for (int i = 0; i < hot.size(); i++) {
@@ -462,6 +424,12 @@ final class TcpPoller implements Poller {
             parked = false;
             awake.getAndSet(false);
         }
+    }
+
+    /** Any thread: a read was given up. */
+    void abort() {
+        aborted.set(true);
+        wakeup();
     }
 
     @Override

@@ -60,8 +60,7 @@ public final class TcpTransferEngine implements TransferEngine {
             opening.server.configureBlocking(false);
             opening.server.bind(new InetSocketAddress(address, config.bind().port()), BACKLOG);
             bound = (InetSocketAddress) opening.server.getLocalAddress();
-            poller = new TcpPoller(config, context, new Credentials(config.secret(), environment.random()),
-                    opening.selector, opening.server);
+            poller = new TcpPoller(config, context, opening.selector, opening.server, environment);
             opening.kept = true;
         } catch (IOException e) {
             throw new MooncakeException(Kind.CONFIG_ERROR, "tcp engine of node " + context.self() + " cannot listen on "
@@ -120,7 +119,7 @@ public final class TcpTransferEngine implements TransferEngine {
 
     @Override
     public void abort(GuardedRead read) {
-        poller.wakeup();
+        poller.abort();
     }
 
     @Override

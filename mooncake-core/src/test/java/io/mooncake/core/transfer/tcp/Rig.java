@@ -19,12 +19,14 @@ import io.mooncake.core.transfer.RegionTable;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.net.InetAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -38,7 +40,12 @@ final class Rig implements AutoCloseable {
     final Arena arena = Arena.ofShared();
     final List<Side> sides = new ArrayList<>();
     final Random random = new Random(20_260_101);
+    /** What runs beside the nodes in each cycle. */
+    final List<Runnable> others = new ArrayList<>();
+    long cycles;
     long nowNs = 1;
+    Executor lookups = Runnable::run;
+    TcpEnvironment.Names names = InetAddress::getByName;
 
     Side side(String name) {
         return side(new NodeId(name, 1000 + sides.size()), "c", TcpConfig.defaults());
@@ -68,9 +75,11 @@ final class Rig implements AutoCloseable {
     }
 
     void cycle() {
+        cycles++;
         for (Side side : sides) {
             side.engine.poller().doWork();
         }
+        others.forEach(Runnable::run);
     }
 
     void until(BooleanSupplier done) {
@@ -117,7 +126,7 @@ final class Rig implements AutoCloseable {
             regions = new RegionTable(id, waiter, () -> nowNs, SECOND_NS);
             engine = new TcpTransferEngine(new EngineContext(id, cluster, regions, guards, counters, () -> nowNs,
                     (from, bytes) -> messages.add(from.name() + ":" + new String(bytes, StandardCharsets.UTF_8))),
-                    config, new TcpEnvironment(random));
+                    config, new TcpEnvironment(random, lookups, names));
         }
 
         Endpoint endpoint() {

@@ -9,12 +9,17 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.Priority;
 import java.net.ProtocolException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Random;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
 
@@ -53,11 +58,11 @@ final class TcpPartsTest {
         Set<Integer> slots = new HashSet<>();
         List<InFlight.Slot> taken = new ArrayList<>();
         for (int i = 0; i < Frames.MAX_REQUESTS; i++) {
-            assertFalse(table.isFull());
+            assertTrue(table.free() > 0);
             taken.add(table.begin());
             slots.add(Cookie.slot(taken.get(i).cookie));
         }
-        assertTrue(table.isFull());
+        assertEquals(0, table.free());
         assertEquals(Frames.MAX_REQUESTS, slots.size());
         assertEquals(Frames.MAX_REQUESTS - 1, table.highest());
         assertNotNull(table.at(7));
@@ -66,17 +71,27 @@ final class TcpPartsTest {
         assertNull(table.at(7));
     }
 
+    private static Ranges ranges(long length, int lanes, Priority priority) {
+        GuardedRead read = new Rig.Result().read;
+        read.from(new Peer(new NodeId("a", 1), Map.of()), 1, 0, length).withPriority(priority);
+        Ranges ranges = new Ranges();
+        ranges.begin(read, lanes);
+        return ranges;
+    }
+
     @Test
     void shouldQueueAndUnlinkReads() {
-        GuardedRead a = new Rig.Result().read;
-        GuardedRead b = new Rig.Result().read;
-        GuardedRead c = new Rig.Result().read;
-        ReadQueue queue = new ReadQueue();
+        Ranges a = ranges(1, 1, Priority.LOAD);
+        Ranges b = ranges(1, 1, Priority.LOAD);
+        Ranges c = ranges(1, 1, Priority.LOAD);
+        RangesQueue queue = new RangesQueue();
         queue.add(a);
         queue.add(b);
         queue.add(c);
         queue.remove(a, b);
         queue.remove(a, c);
+        assertTrue(a.queued);
+        assertFalse(b.queued);
         queue.add(b);
         queue.remove(null, a);
         assertSame(b, queue.poll());
@@ -85,6 +100,86 @@ final class TcpPartsTest {
         assertSame(c, queue.peek());
         assertSame(c, queue.poll());
         assertNull(queue.peek());
+    }
+
+    @Test
+    void shouldLetLoadsGoFirstAndSmallOnesBeforeLargeOnes() {
+        WaitingReads waiting = new WaitingReads();
+        Ranges background = ranges(5, 1, Priority.BACKGROUND);
+        Ranges largeBackground = ranges(5 << 20, 1, Priority.BACKGROUND);
+        Ranges large = ranges(Ranges.SMALL_BYTES + 1, 1, Priority.LOAD);
+        Ranges small = ranges(Ranges.SMALL_BYTES, 1, Priority.LOAD);
+        for (Ranges ranges : List.of(largeBackground, background, large, small)) {
+            waiting.add(ranges);
+        }
+        for (Ranges expected : List.of(small, large, background, largeBackground)) {
+            assertSame(expected, waiting.peek());
+            assertSame(expected, waiting.poll());
+        }
+        assertNull(waiting.poll());
+    }
+
+    @Test
+    void shouldCutReadsByTheirSizeAndTheLanesThereAre() {
+        long[][] cases = {{0, 4, 1}, {1, 4, 1}, {Ranges.SMALL_BYTES, 4, 1}, {Ranges.SMALL_BYTES + 1, 4, 1},
+                {1 << 20, 1, 1}, {1 << 20, 4, 1}, {(1 << 20) + 1, 4, 2}, {8 << 20, 4, 8}, {8 << 20, 2, 4},
+                {64 << 20, 1, 16}, {64 << 20, 4, 16}, {(64 << 20) + 1, 4, 17}, {40 << 20, 16, 20}};
+        for (long[] one : cases) {
+            Ranges ranges = ranges(one[0], (int) one[1], Priority.LOAD);
+            long at = 0;
+            int count = 0;
+            for (; ranges.hasMore(); count++) {
+                ranges.cut();
+                assertEquals(at, ranges.at);
+                assertTrue(ranges.bytes <= Ranges.MOST_RANGE_BYTES);
+                at += ranges.bytes;
+            }
+            assertEquals(one[0], at);
+            assertEquals(one[2], count, "ranges of " + one[0] + " bytes over " + one[1] + " lanes");
+        }
+    }
+
+    @Test
+    void shouldAskAgainForWhatWasLostFirst() {
+        Ranges ranges = ranges(10 << 20, 1, Priority.LOAD);
+        ranges.cut();
+        ranges.cut();
+        assertEquals(2, ranges.outstanding);
+        ranges.askAgain(5 << 20, 3 << 20);
+        ranges.askAgain(0, 4 << 20);
+        assertEquals(0, ranges.outstanding);
+        ranges.cut();
+        assertEquals(0, ranges.at);
+        ranges.cut();
+        assertEquals(5 << 20, ranges.at);
+        assertEquals(3 << 20, ranges.bytes);
+        ranges.cut();
+        assertEquals(8 << 20, ranges.at);
+        assertEquals(2 << 20, ranges.bytes);
+        assertFalse(ranges.hasMore());
+    }
+
+    @Test
+    void shouldLeaveAFailingPeerAloneForTwiceAsLongEachTime() {
+        CoolDown coolDown = new CoolDown(new Random(3));
+        long now = 5;
+        assertFalse(coolDown.isCooling(now));
+        coolDown.onFailure(now, true);
+        assertFalse(coolDown.isCooling(now), "once more at once");
+        long[] leftNs = new long[12];
+        for (int i = 0; i < leftNs.length; i++) {
+            coolDown.onFailure(now, true);
+            long most = Math.min(CoolDown.MOST_NS, CoolDown.FIRST_NS << (i + 1));
+            leftNs[i] = coolDown.leftNs(now);
+            assertTrue(leftNs[i] >= most / 2 && leftNs[i] <= most, i + ": " + leftNs[i]);
+            assertTrue(coolDown.isCooling(now + leftNs[i] - 1));
+            now += leftNs[i];
+            assertFalse(coolDown.isCooling(now));
+        }
+        assertNotEquals(leftNs[10], leftNs[11], "jitter");
+        coolDown.onProgress();
+        coolDown.onFailure(now, false);
+        assertTrue(coolDown.leftNs(now) <= CoolDown.FIRST_NS);
     }
 
     @Test
@@ -100,7 +195,7 @@ final class TcpPartsTest {
                     case Frames.PROOF -> body == 32;
                     case Frames.QUERY -> body == 4;
                     case Frames.READ -> body == 48;
-                    case Frames.CANCEL -> body == 0;
+                    case Frames.CANCEL, Frames.PING -> body == 0;
                     case Frames.MESSAGE -> body >= 0 && body <= 65536;
                     default -> false;
                 };
@@ -108,6 +203,7 @@ final class TcpPartsTest {
                     case Frames.CHALLENGE -> body == 32;
                     case Frames.WELCOME -> body == 0 || body == 32;
                     case Frames.REFUSED, Frames.END -> body >= 4 && body < 700;
+                    case Frames.PONG -> body == 0;
                     case Frames.REGION -> body == 24;
                     case Frames.CHUNK -> body > 24 && body <= (1 << 20) + 24;
                     default -> false;
