@@ -60,7 +60,8 @@ final class MicroCommand implements Callable<Integer> {
         //
         COPY("ReadBenchmark.copy", "MemorySegment.copy", NO_LIMIT),
         //
-        SHARED_VIEW("SharedMemoryBenchmark.view", "view of another node's block by shared memory, taken + released", 1000),
+        SHARED_VIEW("SharedMemoryBenchmark.view", "view of another node's block by shared memory, taken + released",
+                1000),
         //
         SHARED_READ("SharedMemoryBenchmark.read", "prepared read of another node's block by shared memory", NO_LIMIT),
         //

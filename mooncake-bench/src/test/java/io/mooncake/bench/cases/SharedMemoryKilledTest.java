@@ -69,7 +69,8 @@ class SharedMemoryKilledTest {
             LocalRegistry registry = new LocalRegistry().withAddress("owner", "tcp", line(owner))
                     .withAddress("owner", "shm", line(owner));
             BlockRef ref = BlockRef.fromBytes(HexFormat.of().parseHex(line(owner)));
-            try (Node reader = Node.start(SharedMemoryProgram.config("b", parent.toString()).registry(registry).build());
+            try (Node reader = Node
+                    .start(SharedMemoryProgram.config("b", parent.toString()).registry(registry).build());
                     Region region = reader.register(Memory.of(arena.allocate(BLOCK, 64)), Access.LOCAL_ONLY);
                     BlockView view = reader.store().newView()) {
                 BlockStore store = reader.store();

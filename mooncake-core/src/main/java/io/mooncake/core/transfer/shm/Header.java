@@ -94,7 +94,8 @@ record Header(int region, long incarnation, long nonceHigh, long nonceLow, long 
 
     /** Whether everything that it names lies in a file of so many bytes. */
     boolean fits(long fileBytes) {
-        return dataLength > 0 && guardLength > 0 && (dataOffset | guardOffset) % GUARD_STRIDE == 0 && guardLength / GUARD_STRIDE <= Integer.MAX_VALUE - 8
+        return dataLength > 0 && guardLength > 0 && (dataOffset | guardOffset) % GUARD_STRIDE == 0
+                && guardLength / GUARD_STRIDE <= Integer.MAX_VALUE - 8
                 && Bounds.contains(dataOffset, dataLength, fileBytes)
                 && Bounds.contains(guardOffset, guardLength, fileBytes);
     }
