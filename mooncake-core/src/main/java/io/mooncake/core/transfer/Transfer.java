@@ -94,7 +94,8 @@ public final class Transfer {
      * @param timeoutNs nanoseconds that a submission has
      * @param told who is told that it is done
      */
-    public Transfer(TransferHost host, TransferWork work, int pieces, boolean poolMemoryOnly, long timeoutNs, Told told) {
+    public Transfer(TransferHost host, TransferWork work, int pieces, boolean poolMemoryOnly, long timeoutNs,
+            Told told) {
         this.host = host;
         this.work = work;
         this.poolMemoryOnly = poolMemoryOnly;

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -157,23 +156,5 @@ class CompletionQueueTest {
         assertEquals(MANY * ROUNDS, polled.get());
         assertEquals(0, doubled.get());
         assertNull(queue.poll());
-    }
-
-    @Test
-    void submittingAgainAndPollingAllocateNothing() {
-        com.sun.management.ThreadMXBean threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
-        Transfer transfer = prepare(false);
-        cycle(transfer, 50_000);
-        long before = threads.getCurrentThreadAllocatedBytes();
-        cycle(transfer, 100_000);
-        long bytes = threads.getCurrentThreadAllocatedBytes() - before;
-        assertTrue(bytes < 50_000, () -> bytes + " bytes in 100,000 cycles");
-    }
-
-    private void cycle(Transfer transfer, int times) {
-        for (int i = 0; i < times; i++) {
-            finish(transfer.submit());
-            assertSame(transfer, queue.poll());
-        }
     }
 }
