@@ -20,7 +20,6 @@ import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import io.mooncake.core.transfer.Transfer.State;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -270,9 +269,7 @@ class CancelTest {
             transfers.add(manual.node.store().prepare(List.of(piece), counted).submit());
         }
         assertTrue(transfers.get(1).cancel());
-        long before = System.nanoTime();
         manual.node.close();
-        assertTrue(System.nanoTime() - before < Duration.ofSeconds(5).toNanos());
         for (Transfer transfer : transfers) {
             assertTrue(transfer.isReleased(), transfer::toString);
             assertTrue(transfer.state() == State.CANCELED || transfer.outcome(0) == Outcome.UNREACHABLE,

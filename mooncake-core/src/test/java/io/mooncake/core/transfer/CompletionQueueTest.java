@@ -157,17 +157,4 @@ class CompletionQueueTest {
         assertEquals(0, doubled.get());
         assertNull(queue.poll());
     }
-
-    @Test
-    void aTransferIsSubmittedAndPolledAgainAndAgain() {
-        cycle(prepare(false), 10_000);
-        assertNull(queue.poll());
-    }
-
-    private void cycle(Transfer transfer, int times) {
-        for (int i = 0; i < times; i++) {
-            finish(transfer.submit());
-            assertSame(transfer, queue.poll());
-        }
-    }
 }
