@@ -58,6 +58,11 @@ public abstract class EngineRig implements AutoCloseable {
         return true;
     }
 
+    /** Whether the engine sends a LOAD before the BACKGROUNDs that wait. */
+    public boolean sendsLoadsFirst() {
+        return true;
+    }
+
     /** The length from which on reads wait in the engine's queue. */
     public long queuedBytes() {
         return 1;

@@ -12,7 +12,12 @@ final class TcpEngineContractTest extends TransferEngineContract {
         return new EngineRig() {
             @Override
             protected TransferEngine engine(EngineContext context) {
-                return new TcpTransferEngine(context, TcpConfig.defaults());
+                return new TcpTransferEngine(context, TcpConfig.defaults(), TcpEnvironment.system());
+            }
+
+            @Override
+            public boolean sendsLoadsFirst() {
+                return false; // It knows no priorities.
             }
         };
     }
