@@ -47,15 +47,16 @@ public abstract class TransferEngineContract {
     private EngineRig.Side owner;
     private EngineRig.Side reader;
 
-    /** Null until {@link #open}. */
-    @SuppressWarnings("NullAway") // JUnit calls open() first.
+    /** Not ready before {@link #prepare}. */
+    @SuppressWarnings("NullAway") // JUnit calls prepare() first.
     protected TransferEngineContract() {}
 
     /** A new rig of the engine. */
     protected abstract EngineRig rig();
 
+    /** Makes the rig: before each test. */
     @BeforeEach
-    final void open() {
+    protected final void prepare() {
         rig = rig();
         owner = rig.side("owner");
         reader = rig.isLocal() ? owner : rig.side("reader");

@@ -1,0 +1,233 @@
+package io.mooncake.core.transfer.onesided;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.TransferEngine;
+import io.mooncake.core.transfer.onesided.FaultyFabric.Fault;
+import io.mooncake.testing.EngineRig;
+import io.mooncake.testing.EngineRig.Reading;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What is the one-sided machine's own: credits, lanes that break, stall and are made anew, completions that are wrong. */
+@Timeout(120)
+final class OneSidedEngineTest {
+    private static final long BYTES = 4L << 20;
+
+    private final Machines rig = new Machines();
+
+    /** The rig with faults, and with the reader's fabric at hand. */
+    private static final class Machines extends SimRig {
+        private FabricLimits limits = new FabricLimits(128, 16, 1 << 20);
+        private Map<Fault, Double> faults = Map.of();
+        private final List<SimFabric> fabrics = new ArrayList<>();
+
+        @Override
+        protected TransferEngine engine(EngineContext context) {
+            SimFabric fabric = network.join(context, limits);
+            fabrics.add(fabric);
+            return new OneSidedEngine(context, new FaultyFabric(fabric, 1, faults), CONFIG);
+        }
+    }
+
+    @AfterEach
+    void close() {
+        rig.close();
+    }
+
+    private Region pattern(EngineRig.Side owner, long bytes) {
+        return owner.register(rig.pattern(bytes), Access.READABLE);
+    }
+
+    @Test
+    void c101_shouldNeverPostMoreThanTheCompletionQueueHolds() throws InterruptedException {
+        rig.limits = new FabricLimits(16, 16, 1 << 20);
+        EngineRig.Side owner = rig.side("owner");
+        EngineRig.Side reader = rig.side("reader");
+        Region source = pattern(owner, 1 << 16);
+        Region into = reader.own(rig.filled(1 << 16, EngineRig.FILL));
+        Reading[] readings = new Reading[1000];
+        List<Thread> threads = new ArrayList<>();
+        AtomicInteger next = new AtomicInteger();
+        for (int t = 0; t < 8; t++) {
+            threads.add(Thread.ofPlatform().start(() -> {
+                for (int i; (i = next.getAndIncrement()) < readings.length;) {
+                    readings[i] = reader.read(owner, source, i, 1000 + i, into);
+                }
+            }));
+        }
+        for (Thread thread : threads) {
+            thread.join();
+        }
+
+        for (Reading reading : readings) {
+            rig.until(reading::ended);
+            assertEquals(ReadStatus.OK, reading.status);
+        }
+
+        assertEquals(16, rig.fabrics.get(1).highestPosted(), "all of it is used, and no more");
+        assertEquals(0, rig.fabrics.get(1).posted());
+    }
+
+    @Test
+    void shouldPostAgainWhatABrokenLaneDidNotProve() {
+        EngineRig.Side owner = rig.side("owner");
+        EngineRig.Side reader = rig.side("reader");
+        Region source = pattern(owner, BYTES);
+        MemorySegment to = rig.filled(BYTES, EngineRig.FILL);
+        Region into = reader.own(to);
+        for (int round = 0; round < 8; round++) {
+            to.fill(EngineRig.FILL);
+            Reading reading = reader.read(owner, source, 0, BYTES, into);
+            rig.until(() -> rig.fabrics.get(1).posted() > 0);
+            for (int i = 0; i < round; i++) {
+                rig.cycle();
+            }
+            rig.network.breakSomeLane();
+            rig.until(reading::ended);
+            assertEquals(ReadStatus.OK, reading.status);
+            assertEquals(1, reading.ends);
+            assertTrue(EngineRig.holdsPattern(to, 0, BYTES, 0), "round " + round);
+        }
+        assertTrue(reader.count(Counter.LANES_LOST) >= 8);
+    }
+
+    @Test
+    void shouldBreakLanesThatStandStillAndGoOnWithOthers() {
+        EngineRig.Side owner = rig.side("owner");
+        EngineRig.Side reader = rig.side("reader");
+        rig.network.timing(new SimTiming(50_000, 10_000, 10_000, 4, 60 * EngineRig.SECOND_NS, 20_000, 50));
+        Region source = pattern(owner, BYTES);
+        MemorySegment to = rig.filled(BYTES, EngineRig.FILL);
+        Reading reading = reader.read(owner, source, 0, BYTES, reader.own(to));
+        rig.until(() -> rig.fabrics.get(1).posted() > 0);
+        long beganNs = rig.nowNs();
+        rig.freeze(owner);
+        rig.until(() -> reader.count(Counter.LANES_LOST) > 0);
+        rig.thaw(owner);
+        rig.until(reading::ended);
+        assertEquals(ReadStatus.OK, reading.status);
+        assertTrue(rig.nowNs() - beganNs >= SimRig.CONFIG.times().stallNs());
+        assertTrue(EngineRig.holdsPattern(to, 0, BYTES, 0));
+    }
+
+    @Test
+    void shouldGiveUpAChunkThatFailsAgainAndAgain() {
+        EngineRig.Side owner = rig.side("owner");
+        rig.faults = Map.of(Fault.ERROR, 1.0);
+        EngineRig.Side reader = rig.side("reader");
+        Region source = pattern(owner, 4096);
+
+        Reading reading = reader.read(owner, source, 0, 4096, reader.own(rig.filled(4096, EngineRig.FILL)));
+        rig.until(reading::ended);
+
+        assertEquals(ReadStatus.UNREACHABLE, reading.status);
+        assertEquals(Kind.PEER_UNREACHABLE, reading.cause().kind());
+        assertEquals(SimRig.CONFIG.tries() + 1, reader.count(Counter.LANES_LOST), "one lane a try, one after the other");
+    }
+
+    @Test
+    void shouldFailAtOnceWhileAPeerThatRefusedCoolsDownAndTryAgainAfterIt() {
+        EngineRig.Side owner = rig.side("owner");
+        EngineRig.Side reader = rig.side("reader");
+        Region source = pattern(owner, 4096);
+        Region into = reader.own(rig.filled(4096, EngineRig.FILL));
+        List<String> connects = new ArrayList<>();
+        rig.network.crash(owner.id);
+        rig.network.traceTo(line -> {
+            if (line.contains("connects")) {
+                connects.add(line);
+            }
+        });
+        int lanes = SimRig.CONFIG.window().lanesPerPeer();
+        Reading first = reader.read(owner, source, 0, 8, into);
+        rig.until(first::ended);
+        assertEquals(ReadStatus.UNREACHABLE, first.status);
+        assertEquals(lanes, connects.size());
+
+        Reading second = reader.read(owner, source, 0, 8, into);
+        rig.cycle();
+        assertEquals(ReadStatus.UNREACHABLE, second.status);
+        assertEquals(lanes, connects.size(), "no lane is tried while it cools down");
+
+        rig.advance(SimRig.CONFIG.times().maxBackOffNs());
+        Reading third = reader.read(owner, source, 0, 8, into);
+        rig.until(third::ended);
+        assertEquals(2 * lanes, connects.size());
+    }
+
+    @Test
+    void shouldCountAndDropCompletionsThatComeTwice() {
+        EngineRig.Side owner = rig.side("owner");
+        rig.faults = Map.of(Fault.DUPLICATE, 1.0, Fault.REORDER, 0.5);
+        EngineRig.Side reader = rig.side("reader");
+        Region source = pattern(owner, BYTES);
+        MemorySegment to = rig.filled(BYTES, EngineRig.FILL);
+        Reading reading = reader.read(owner, source, 0, BYTES, reader.own(to));
+        rig.until(reading::ended);
+        rig.settle();
+        assertEquals(ReadStatus.OK, reading.status);
+        assertEquals(1, reading.ends);
+        assertTrue(EngineRig.holdsPattern(to, 0, BYTES, 0));
+        assertTrue(reader.count(Counter.STALE_COMPLETIONS) >= 4);
+    }
+
+    @Test
+    void shouldServePeersInTurn() {
+        EngineRig.Side busy = rig.side("busy");
+        EngineRig.Side calm = rig.side("calm");
+        EngineRig.Side reader = rig.side("reader");
+        Region large = pattern(busy, BYTES);
+        Region small = pattern(calm, 4096);
+        Region into = reader.own(rig.filled(BYTES, EngineRig.FILL));
+        Region apart = reader.own(rig.filled(4096, EngineRig.FILL));
+        List<Reading> flood = new ArrayList<>();
+        for (int i = 0; i < 30; i++) {
+            flood.add(reader.read(busy, large, 0, BYTES, into));
+        }
+        Reading one = reader.read(calm, small, 0, 4096, apart);
+        rig.until(one::ended);
+        assertEquals(ReadStatus.OK, one.status);
+        long done = flood.stream().filter(Reading::ended).count();
+        assertTrue(done <= 2, () -> done + " of the large reads ended before the small one");
+        flood.forEach(reading -> rig.until(reading::ended));
+    }
+
+    @Test
+    void shouldTellCookiesApart() {
+        long cookie = Cookies.of(3, 70_000, Cookies.PROOF);
+        assertEquals(70_000, Cookies.slot(cookie));
+        assertEquals(Cookies.PROOF, Cookies.op(cookie));
+        assertNotEquals(cookie, Cookies.of(4, 70_000, Cookies.PROOF));
+        assertEquals(Cookies.MAX_SLOTS - 1, Cookies.slot(Cookies.of(1L << 39, Cookies.MAX_SLOTS - 1, Cookies.CHUNK)));
+    }
+
+    @Test
+    void shouldFreeTheCreditsOfADestroyedLaneOnlyWhenTheQueueWasSeenEmpty() {
+        Credits credits = new Credits(2);
+        credits.onPosted();
+        credits.onPosted();
+        assertThrows(IllegalStateException.class, credits::onPosted);
+        credits.onDestroyed(1);
+        assertTrue(credits.isEmpty());
+        credits.onDrained();
+        assertEquals(1, credits.taken());
+        credits.onCompleted();
+        assertEquals(0, credits.taken());
+    }
+}
