@@ -1,5 +1,6 @@
 package io.mooncake.testing;
 
+import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.GuardedRead;
@@ -9,7 +10,6 @@ import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.TransferEngine;
-import io.mooncake.core.base.Memory.HostMemory;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -140,7 +140,8 @@ public final class FaultyEngine implements TransferEngine, Poller {
             this.part = part;
             destination = outward.destination();
             at = outward.destinationAt(0);
-            inward.from(outward.owner(), outward.region(), outward.offset(), part ? outward.length() / 2 : outward.length())
+            inward.from(outward.owner(), outward.region(), outward.offset(),
+                    part ? outward.length() / 2 : outward.length())
                     .guardedBy(outward.guardOffset(), outward.expected())
                     .into(destination, at)
                     .by(outward.deadlineNs())

@@ -138,7 +138,8 @@ final class OneSidedEngineTest {
 
         assertEquals(ReadStatus.UNREACHABLE, reading.status);
         assertEquals(Kind.PEER_UNREACHABLE, reading.cause().kind());
-        assertEquals(SimRig.CONFIG.tries() + 1, reader.count(Counter.LANES_LOST), "one lane a try, one after the other");
+        assertEquals(SimRig.CONFIG.tries() + 1, reader.count(Counter.LANES_LOST),
+                "one lane a try, one after the other");
     }
 
     @Test
