@@ -21,6 +21,11 @@ final class LocalEngineContractTest extends TransferEngineContract {
             }
 
             @Override
+            public boolean sendsLoadsFirst() {
+                return false; // It knows no priorities.
+            }
+
+            @Override
             public long queuedBytes() {
                 return LocalTransferEngine.INLINE_BYTES + 1;
             }
