@@ -22,11 +22,6 @@ final class LocalEngineContractTest extends TransferEngineContract {
             }
 
             @Override
-            public boolean sendsLoadsFirst() {
-                return false; // It knows no priorities.
-            }
-
-            @Override
             public long queuedBytes() {
                 return CopyPoller.INLINE_BYTES + 1;
             }

@@ -12,12 +12,8 @@ final class TcpEngineContractTest extends TransferEngineContract {
         return new EngineRig() {
             @Override
             protected TransferEngine engine(EngineContext context) {
-                return new TcpTransferEngine(context, TcpConfig.defaults(), TcpEnvironment.system());
-            }
-
-            @Override
-            public boolean sendsLoadsFirst() {
-                return false; // It knows no priorities.
+                return new TcpTransferEngine(context, TcpConfig.defaults(),
+                        TcpEnvironment.system(Thread.ofPlatform().daemon().factory()));
             }
         };
     }
