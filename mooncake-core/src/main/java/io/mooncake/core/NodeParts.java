@@ -207,7 +207,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     }
 
     /** What pulls need of this. */
-    Pulls pulls() {
-        return new Pulls(life, sources, conductor, events, counters, new SharedPulls(conductor::wakeup));
+    PullContext pulls() {
+        return new PullContext(life, sources, conductor, events, counters, new SharedPulls(conductor::wakeup));
     }
 }

@@ -27,7 +27,7 @@ final class NodeStore implements BlockStore, TransferHost {
 
     private final NodeParts node;
     private final NodeConfig config;
-    private final Pulls pulls;
+    private final PullContext pulls;
 
     NodeStore(NodeParts node, NodeConfig config) {
         this.node = node;
