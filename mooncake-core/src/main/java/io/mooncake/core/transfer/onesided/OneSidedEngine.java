@@ -2,6 +2,7 @@ package io.mooncake.core.transfer.onesided;
 
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Inbox;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.TransferEngine;
@@ -17,7 +18,7 @@ import java.util.Optional;
  */
 public final class OneSidedEngine implements TransferEngine {
     private final Fabric fabric;
-    private final Inbox inbox;
+    private final Inbox<GuardedRead> inbox;
     private final OneSidedPoller poller;
 
     /**
@@ -33,7 +34,7 @@ public final class OneSidedEngine implements TransferEngine {
 
     OneSidedEngine(EngineContext context, Fabric fabric, OneSidedConfig config, Rules rules) {
         this.fabric = fabric;
-        inbox = new Inbox(config.reads());
+        inbox = new Inbox<>(config.reads());
         poller = new OneSidedPoller(context, fabric, config, rules, inbox);
     }
 

@@ -119,7 +119,8 @@ public final class TcpTransferEngine implements TransferEngine {
 
     @Override
     public void abort(GuardedRead read) {
-        poller.abort();
+        poller.inbox().ring();
+        poller.wakeup();
     }
 
     @Override
@@ -131,7 +132,7 @@ public final class TcpTransferEngine implements TransferEngine {
         }
         byte[] bytes = new byte[message.remaining()];
         message.get(message.position(), bytes);
-        return reaches(peer) && offer(new TcpInbox.Message(peer, bytes));
+        return reaches(peer) && offer(new Message(peer, bytes));
     }
 
     private boolean offer(Object command) {
