@@ -5,6 +5,7 @@ import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Inbox;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
+import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
 import java.util.Optional;
@@ -49,8 +50,8 @@ public final class OneSidedEngine implements TransferEngine {
     }
 
     @Override
-    public boolean reaches(Peer peer) {
-        return fabric.reaches(peer);
+    public Route route(Peer peer, int region) {
+        return Route.byAddress(fabric.reaches(peer));
     }
 
     @Override
