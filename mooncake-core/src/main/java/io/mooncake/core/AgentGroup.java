@@ -39,11 +39,11 @@ final class AgentGroup implements AutoCloseable {
      */
     AgentGroup(NodeConfig config, List<Poller> pollers, Agent conductor, List<AgentIdle> idles) {
         node = config.name();
-        invoked = config.threading() == ThreadingMode.INVOKER;
+        invoked = config.agents().threading() == ThreadingMode.INVOKER;
         parkIn = pollers.getFirst();
-        int threads = threads(config.threading(), pollers.size());
+        int threads = threads(config.agents().threading(), pollers.size());
         int cores = Runtime.getRuntime().availableProcessors();
-        if (config.idle() == IdleMode.SPIN && threads > cores - 1) {
+        if (config.agents().idle() == IdleMode.SPIN && threads > cores - 1) {
             throw new MooncakeException(Kind.CONFIG_ERROR, "idle = 'spin' needs a core for each of " + threads
                     + " agent threads and one more; there are " + cores + ": use idle = park or fewer threads");
         }
@@ -58,7 +58,7 @@ final class AgentGroup implements AutoCloseable {
     }
 
     private void startAll(NodeConfig config, List<AgentIdle> idles) {
-        switch (config.threading()) {
+        switch (config.agents().threading()) {
             case INVOKER -> owner = Thread.currentThread();
             case SHARED -> start(new CompositeAgent(agents), idles.getFirst(), config.environment().threads());
             case DEDICATED -> {

@@ -54,11 +54,12 @@ public final class Node implements AutoCloseable {
      */
     public static Node start(NodeConfig config) {
         Node node = new Node(config, NodeParts.start(config));
-        LOG.info("node {} started: {} slots of {}, {} spare, cluster {}, tcp {}, {}, {} {}", node.id(), config.slots(),
-                ByteSize.format(config.blockSize()), config.spareSlots(), config.cluster(),
+        LOG.info("node {} started: {} slots of {}, {} spare, cluster {}, tcp {}, {}, {} {}", node.id(),
+                config.pool().slots(),
+                ByteSize.format(config.pool().blockSize()), config.pool().spareSlots(), config.cluster().name(),
                 node.endpoint().map(Endpoint::toString).orElse("none"), node.parts.pool(),
-                config.threading(), config.idle());
-        String warning = config.smallBlockWarning();
+                config.agents().threading(), config.agents().idle());
+        String warning = config.pool().smallBlockWarning();
         if (warning != null) {
             LOG.warn("node {}: {}", node.id(), warning);
         }
@@ -200,7 +201,7 @@ public final class Node implements AutoCloseable {
         }
         try {
             parts.callbacks().runDueWhereInvoked();
-            parts.blocks().close(parts.life().nowNs() + config.closeTimeout().toNanos());
+            parts.blocks().close(parts.life().nowNs() + config.timeouts().close().toNanos());
         } finally {
             if (first) {
                 // Only now, so that listeners are not called by this thread, inside the manager's lock.

@@ -80,34 +80,35 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         NodeConfig.Environment environment = config.environment();
         Registry registry = environment.registry();
         // Before the pool, whose reservation can take seconds.
-        Supplier<EvictionPolicy> policy = EvictionPolicy.named(config.evictionPolicy());
+        Supplier<EvictionPolicy> policy = EvictionPolicy.named(config.pool().evictionPolicy());
 
         NodeId id = NodeId.newLife(config.name(), environment.wallClock(), environment.random());
         Life life = new Life(id, environment.nanoClock());
         undo.push(life::beginClosing);
         Counters counters = new Counters();
         Waits waits = new Waits(environment.nanoClock());
-        RegionTable regions = new RegionTable(id, waits, environment.nanoClock(), config.closeTimeout().toNanos());
+        RegionTable regions = new RegionTable(id, waits, environment.nanoClock(), config.timeouts().close().toNanos());
         Callbacks callbacks = new Callbacks(config.name(), environment.callbackExecutor(),
-                config.threading() == ThreadingMode.INVOKER ? null : environment.threads(), counters);
+                config.agents().threading() == ThreadingMode.INVOKER ? null : environment.threads(), counters);
         undo.push(callbacks::close);
         BlockEvents events = new BlockEvents(callbacks);
         Doorbell doorbell = new Doorbell();
 
         PoolMemory memory = PoolMemory.choose(config, id);
         undo.push(memory::close);
-        DramPool pool = new DramPool("dram", List.of(new SizeClass(config.blockSize(), config.slots())),
+        DramPool pool = new DramPool("dram", List.of(new SizeClass(config.pool().blockSize(), config.pool().slots())),
                 memory.source());
         undo.push(pool::close);
         Region region = regions.register(pool.memory(), Access.GUARDED);
         BlockManager blocks = new BlockManager(
                 new ManagerConfig(id, List.of(binding(config, pool, region, memory)), counters,
                         environment.nanoClock(), waits,
-                        registry::highestCounter, config.allocateTimeout().toNanos(), config.cachedBlocks(), policy),
+                        registry::highestCounter, config.timeouts().allocate().toNanos(), config.pool().cachedBlocks(),
+                        policy),
                 new Announcer(id, registry, events, doorbell));
         undo.push(() -> blocks.close(life.nowNs()));
 
-        EngineContext context = new EngineContext(id, config.cluster(), regions, blocks.guards(), counters,
+        EngineContext context = new EngineContext(id, config.cluster().name(), regions, blocks.guards(), counters,
                 environment.nanoClock(),
                 (from, message) -> onMessage(environment.messages(), callbacks, from, message));
         List<TransferEngine> engines = engines(config, context, memory, undo);
@@ -119,7 +120,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         registry.join(new Peer(id, addresses(engines)));
         AgentGroup agents = startAgents(config, engines.reversed().stream().map(TransferEngine::poller).toList(),
                 conductor, doorbell);
-        if (config.threading() == ThreadingMode.INVOKER) {
+        if (config.agents().threading() == ThreadingMode.INVOKER) {
             waits.runWhileWaiting(agents, callbacks);
         }
         return new NodeParts(life, counters, waits, callbacks, events, regions, memory, blocks, engines, sources,
@@ -142,15 +143,15 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         }
         TcpTransferEngine tcp = new TcpTransferEngine(context,
                 TcpConfig.defaults()
-                        .withAddresses(config.bind(), config.advertise())
-                        .withSecret(config.clusterSecret())
-                        .withLanes(config.tcpLanes()),
+                        .withAddresses(config.tcp().bind(), config.tcp().advertise())
+                        .withSecret(config.cluster().secret())
+                        .withLanes(config.tcp().lanes()),
                 TcpEnvironment.system(config.environment().threads()));
         undo.push(tcp.poller()::onClose);
-        boolean shared = config.threading() != ThreadingMode.DEDICATED;
+        boolean shared = config.agents().threading() != ThreadingMode.DEDICATED;
         LocalTransferEngine local = new LocalTransferEngine(context, shared ? tcp.poller()::wakeup : null);
         undo.push(local.poller()::onClose);
-        if (config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
+        if (config.pool().sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
             return List.of(local, tcp);
         }
         SharedMemoryTransferEngine shm = new SharedMemoryTransferEngine(context, memory.shared(),
@@ -172,10 +173,10 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     private static PoolBinding binding(NodeConfig config, DramPool pool, Region region, PoolMemory memory) {
         SharedMemory shared = memory.shared();
         if (shared == null) {
-            return new PoolBinding(pool, region, config.checksums());
+            return new PoolBinding(pool, region, config.pool().checksums());
         }
         shared.publish(region.id());
-        return new PoolBinding(pool, region, config.checksums(), shared.pins());
+        return new PoolBinding(pool, region, config.pool().checksums(), shared.pins());
     }
 
     static Map<String, String> addresses(List<TransferEngine> engines) {
@@ -188,11 +189,11 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     private static AgentGroup startAgents(NodeConfig config, List<Poller> pollers, Conductor conductor,
             Doorbell doorbell) {
         List<AgentIdle> idles = new ArrayList<>();
-        if (config.threading() == ThreadingMode.DEDICATED) {
-            pollers.forEach(poller -> idles.add(new AgentIdle(config.idle(), poller)));
-            idles.add(new AgentIdle(config.idle(), null));
+        if (config.agents().threading() == ThreadingMode.DEDICATED) {
+            pollers.forEach(poller -> idles.add(new AgentIdle(config.agents().idle(), poller)));
+            idles.add(new AgentIdle(config.agents().idle(), null));
         } else {
-            idles.add(new AgentIdle(config.idle(), pollers.getFirst()));
+            idles.add(new AgentIdle(config.agents().idle(), pollers.getFirst()));
         }
         doorbell.connect(idles.getLast()::wakeup);
         return new AgentGroup(config, pollers, conductor, idles);
@@ -206,7 +207,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     }
 
     /** What pulls need of this. */
-    Pulls pulls() {
-        return new Pulls(life, sources, conductor, events, counters, new SharedPulls(conductor::wakeup));
+    PullContext pulls() {
+        return new PullContext(life, sources, conductor, events, counters, new SharedPulls(conductor::wakeup));
     }
 }

@@ -27,7 +27,7 @@ final class NodeStore implements BlockStore, TransferHost {
 
     private final NodeParts node;
     private final NodeConfig config;
-    private final Pulls pulls;
+    private final PullContext pulls;
 
     NodeStore(NodeParts node, NodeConfig config) {
         this.node = node;
@@ -55,7 +55,7 @@ final class NodeStore implements BlockStore, TransferHost {
                     "block " + id + ": node " + node.life().id + " has no tier " + placement.tier() + ", only DRAM");
         }
         Duration ttl = placement.writerTtl();
-        return node.blocks().allocate(id, length, positiveNs("ttl", ttl == null ? config.writerTtl() : ttl));
+        return node.blocks().allocate(id, length, positiveNs("ttl", ttl == null ? config.timeouts().writerTtl() : ttl));
     }
 
     @Override
@@ -132,7 +132,7 @@ final class NodeStore implements BlockStore, TransferHost {
         }
         Duration timeout = options.timeout();
         return new Transfer(this, new Pull(pulls, pieces, options.priority()), pieces.size(), poolMemoryOnly,
-                positiveNs("timeout", timeout == null ? config.transferTimeout() : timeout),
+                positiveNs("timeout", timeout == null ? config.timeouts().transfer() : timeout),
                 new Transfer.Told(options.onDone(), options.completions()));
     }
 

@@ -33,11 +33,11 @@ record PoolMemory(@Nullable SharedMemory shared, MemorySource source) {
     static PoolMemory choose(NodeConfig config, NodeId id) {
         MemorySource given = config.environment().memory();
         boolean ownEngines = config.environment().engines() != null;
-        if (given != null || ownEngines || config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
+        if (given != null || ownEngines || config.pool().sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
             return new PoolMemory(null, given == null ? MemorySource.anonymous() : given);
         }
-        if (!config.sharedMemory().equals(NodeConfig.SHARED_MEMORY_AUTO)) {
-            return in(Path.of(config.sharedMemory()), config, id);
+        if (!config.pool().sharedMemory().equals(NodeConfig.SHARED_MEMORY_AUTO)) {
+            return in(Path.of(config.pool().sharedMemory()), config, id);
         }
         String why;
         try {
@@ -72,12 +72,12 @@ record PoolMemory(@Nullable SharedMemory shared, MemorySource source) {
     /** Slots and guards, each from a page on. */
     private static long bytes(NodeConfig config) {
         try {
-            long slot = Math.addExact(config.blockSize(), 63) & -64;
-            long slots = Math.multiplyExact(slot, (long) config.slots());
-            return Math.addExact(page(slots), page((long) config.slots() * GuardTable.STRIDE));
+            long slot = Math.addExact(config.pool().blockSize(), 63) & -64;
+            long slots = Math.multiplyExact(slot, (long) config.pool().slots());
+            return Math.addExact(page(slots), page((long) config.pool().slots() * GuardTable.STRIDE));
         } catch (ArithmeticException e) {
             throw new MooncakeException(MooncakeException.Kind.CONFIG_ERROR, "pool.size = '"
-                    + ByteSize.format(config.poolSize()) + "' is too large for any file", e);
+                    + ByteSize.format(config.pool().size()) + "' is too large for any file", e);
         }
     }
 

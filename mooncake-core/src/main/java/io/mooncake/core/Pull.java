@@ -32,13 +32,13 @@ import org.jspecify.annotations.Nullable;
  * </pre>
  */
 final class Pull implements TransferWork, ReadListener {
-    private final Pulls node;
+    private final PullContext node;
     private final Part[] parts;
     private final Priority priority;
     private @Nullable Transfer transfer;
     private long deadlineNs;
 
-    Pull(Pulls node, List<Piece> pieces, Priority priority) {
+    Pull(PullContext node, List<Piece> pieces, Priority priority) {
         this.node = node;
         this.priority = priority;
         parts = new Part[pieces.size()];
@@ -47,7 +47,7 @@ final class Pull implements TransferWork, ReadListener {
         }
     }
 
-    boolean isOf(Pulls pulls) {
+    boolean isOf(PullContext pulls) {
         return node.equals(pulls);
     }
 

@@ -63,10 +63,10 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         return PathChoice.choose(engines, peer, region, bytes);
     }
 
-    /** By the first engine that reaches the peer and takes messages. */
+    /** By the first engine that takes messages to the peer. */
     boolean send(Peer peer, ByteBuffer message) {
         for (TransferEngine engine : engines) {
-            if (engine.reaches(peer) && engine.send(peer, message)) {
+            if (engine.send(peer, message)) {
                 return true;
             }
         }

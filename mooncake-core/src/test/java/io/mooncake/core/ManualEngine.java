@@ -7,6 +7,7 @@ import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -47,8 +48,8 @@ final class ManualEngine implements TransferEngine, Poller {
     }
 
     @Override
-    public boolean reaches(Peer peer) {
-        return !peer.id().equals(context.self());
+    public Route route(Peer peer, int region) {
+        return Route.byAddress(!peer.id().equals(context.self()));
     }
 
     @Override

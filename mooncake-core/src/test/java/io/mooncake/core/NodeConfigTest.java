@@ -30,11 +30,14 @@ class NodeConfigTest {
 
     @Test
     void C08_sizesAreBinaryAndOfAnyCase() {
-        assertEquals(536870912, NodeConfig.builder("a").set("pool.size", "512mb").build().poolSize());
-        assertEquals(1610612736, NodeConfig.builder("a").set("pool.size", "1.5gb").build().poolSize());
-        assertEquals(Duration.ofMinutes(2), NodeConfig.builder("a").set("writer.ttl", "2m").build().writerTtl());
-        assertEquals(new Endpoint("::1", 9000), NodeConfig.builder("a").set("tcp.bind", "[::1]:9000").build().bind());
-        assertEquals(ThreadingMode.INVOKER, NodeConfig.builder("a").set("threading", "invoker").build().threading());
+        assertEquals(536870912, NodeConfig.builder("a").set("pool.size", "512mb").build().pool().size());
+        assertEquals(1610612736, NodeConfig.builder("a").set("pool.size", "1.5gb").build().pool().size());
+        assertEquals(Duration.ofMinutes(2),
+                NodeConfig.builder("a").set("writer.ttl", "2m").build().timeouts().writerTtl());
+        assertEquals(new Endpoint("::1", 9000),
+                NodeConfig.builder("a").set("tcp.bind", "[::1]:9000").build().tcp().bind());
+        assertEquals(ThreadingMode.INVOKER,
+                NodeConfig.builder("a").set("threading", "invoker").build().agents().threading());
     }
 
     @Test
@@ -86,8 +89,8 @@ class NodeConfigTest {
 
     @Test
     void smallBlocksComeWithTheArithmetic() {
-        assertNull(NodeConfig.builder("a").build().smallBlockWarning());
-        String warning = String.valueOf(NodeConfig.builder("a").blockSize(4096).build().smallBlockWarning());
+        assertNull(NodeConfig.builder("a").build().pool().smallBlockWarning());
+        String warning = String.valueOf(NodeConfig.builder("a").blockSize(4096).build().pool().smallBlockWarning());
         assertTrue(warning.contains("4KiB") && warning.contains("262144"), warning);
     }
 

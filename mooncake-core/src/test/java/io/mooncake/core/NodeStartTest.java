@@ -38,7 +38,7 @@ class NodeStartTest {
         return segment;
     };
 
-    private RuntimeException failing(UnaryOperator<NodeConfig.Builder> settings) {
+    private RuntimeException failing(UnaryOperator<NodeConfigBuilder> settings) {
         NodeConfig config = settings.apply(NodeConfig.builder("a")
                 .blockSize(BLOCK)
                 .poolSize(4 * BLOCK)

@@ -24,8 +24,8 @@ final class TestNodes implements AutoCloseable {
     private final Arena arena = Arena.ofShared();
     private final List<Node> nodes = new ArrayList<>();
 
-    Node start(String name, UnaryOperator<NodeConfig.Builder> settings) {
-        NodeConfig.Builder builder = NodeConfig.builder(name).registry(registry).blockSize(BLOCK).poolSize(16 * BLOCK);
+    Node start(String name, UnaryOperator<NodeConfigBuilder> settings) {
+        NodeConfigBuilder builder = NodeConfig.builder(name).registry(registry).blockSize(BLOCK).poolSize(16 * BLOCK);
         Node node = Node.start(settings.apply(builder).build());
         nodes.add(node);
         return node;

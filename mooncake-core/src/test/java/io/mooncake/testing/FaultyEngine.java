@@ -9,6 +9,7 @@ import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.TransferEngine;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -210,8 +211,8 @@ public final class FaultyEngine implements TransferEngine, Poller {
     }
 
     @Override
-    public boolean reaches(Peer peer) {
-        return inner.reaches(peer);
+    public Route route(Peer peer, int region) {
+        return inner.route(peer, region);
     }
 
     @Override

@@ -56,7 +56,7 @@ final class Cluster implements AutoCloseable {
     private void start(int index, NodeConfig config) {
         Node node = Node.start(config);
         try {
-            MemorySegment copy = arena.allocate(config.blockSize(), Content.MIN_BYTES);
+            MemorySegment copy = arena.allocate(config.pool().blockSize(), Content.MIN_BYTES);
             Region copies = node.register(Memory.of(copy), Access.LOCAL_ONLY);
             members.add(new Member(index, node, copies, copy, node.store().newView()));
         } catch (RuntimeException | Error e) {

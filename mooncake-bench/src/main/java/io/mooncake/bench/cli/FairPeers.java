@@ -3,6 +3,7 @@ package io.mooncake.bench.cli;
 import io.mooncake.core.Destination;
 import io.mooncake.core.Node;
 import io.mooncake.core.NodeConfig;
+import io.mooncake.core.NodeConfigBuilder;
 import io.mooncake.core.Piece;
 import io.mooncake.core.TransferOptions;
 import io.mooncake.core.base.Memory;
@@ -59,7 +60,7 @@ final class FairPeers implements AutoCloseable {
         }
     }
 
-    private Node start(NodeConfig.Builder builder, NodeSettings settings, long block) {
+    private Node start(NodeConfigBuilder builder, NodeSettings settings, long block) {
         Node node = Node.start(settings.applyTo(builder.blockSize(block).poolSize(2 * block).spareSlots(1)).build());
         nodes.add(node);
         return node;

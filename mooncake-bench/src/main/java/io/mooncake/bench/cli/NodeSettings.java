@@ -1,7 +1,7 @@
 package io.mooncake.bench.cli;
 
 import io.mooncake.core.IdleMode;
-import io.mooncake.core.NodeConfig;
+import io.mooncake.core.NodeConfigBuilder;
 import io.mooncake.core.ThreadingMode;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -58,7 +58,7 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
     }
 
     /** Sets everything on a node to be. */
-    NodeConfig.Builder applyTo(NodeConfig.Builder builder) {
+    NodeConfigBuilder applyTo(NodeConfigBuilder builder) {
         more.forEach(builder::set);
         return builder.threading(threading).idle(idle);
     }

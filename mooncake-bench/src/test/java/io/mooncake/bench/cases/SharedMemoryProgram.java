@@ -2,6 +2,7 @@ package io.mooncake.bench.cases;
 
 import io.mooncake.core.Node;
 import io.mooncake.core.NodeConfig;
+import io.mooncake.core.NodeConfigBuilder;
 import io.mooncake.core.Reach;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
@@ -23,7 +24,7 @@ final class SharedMemoryProgram {
 
     private SharedMemoryProgram() {}
 
-    static NodeConfig.Builder config(String name, String directory) {
+    static NodeConfigBuilder config(String name, String directory) {
         return NodeConfig.builder(name).blockSize(BLOCK).poolSize(4 * BLOCK).spareSlots(1).sharedMemory(directory);
     }
 

@@ -24,11 +24,19 @@ public record Route(Locality locality, boolean registered, Health health, long w
         this(locality, registered, health, 0, reason);
     }
 
-    /** Of an engine that knows no more than that it reaches the peer. */
-    static final Route REACHED = new Route(Locality.NETWORK, true, Health.READY, "its address is known");
-    /** Of an engine that knows no more than that it does not. */
-    static final Route NOT_REACHED = new Route(Locality.NETWORK, false, Health.NONE,
+    private static final Route ADDRESS_KNOWN = new Route(Locality.NETWORK, true, Health.READY, "its address is known");
+    private static final Route NO_ADDRESS = new Route(Locality.NETWORK, false, Health.NONE,
             "the node has no address for it");
+
+    /**
+     * Of an engine between hosts that knows no more than whether it has an address of the peer.
+     *
+     * @param known whether it has
+     * @return one of two objects
+     */
+    public static Route byAddress(boolean known) {
+        return known ? ADDRESS_KNOWN : NO_ADDRESS;
+    }
 
     /** How far bytes travel, the shortest way first. */
     public enum Locality {

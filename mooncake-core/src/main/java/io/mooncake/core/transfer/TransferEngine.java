@@ -35,14 +35,6 @@ public interface TransferEngine {
     Optional<String> advertised();
 
     /**
-     * Whether the engine can read from a peer.
-     *
-     * @param peer who
-     * @return false when it has no way there
-     */
-    boolean reaches(Peer peer);
-
-    /**
      * How the engine stands to a region of a peer: what {@code core} chooses a way by. Any thread; allocates nothing where it is asked
      * again and again.
      *
@@ -50,9 +42,7 @@ public interface TransferEngine {
      * @param region the peer's number of the region
      * @return facts and their reason
      */
-    default Route route(Peer peer, int region) {
-        return reaches(peer) ? Route.REACHED : Route.NOT_REACHED;
-    }
+    Route route(Peer peer, int region);
 
     /**
      * Accepts a read. Any thread.
@@ -75,7 +65,7 @@ public interface TransferEngine {
      *
      * @param peer to whom
      * @param message its remaining bytes, at most {@link EngineContext#MAX_MESSAGE_BYTES}; copied
-     * @return false when the bounded queue is full or the engine cannot send
+     * @return false when the engine has no way there, cannot send, or its bounded queue is full
      */
     boolean send(Peer peer, ByteBuffer message);
 

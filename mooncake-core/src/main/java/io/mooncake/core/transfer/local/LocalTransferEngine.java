@@ -53,13 +53,12 @@ public final class LocalTransferEngine implements TransferEngine, ChunkSource {
     }
 
     @Override
-    public boolean reaches(Peer peer) {
-        return peer.id().equals(context.self());
+    public Route route(Peer peer, int region) {
+        return isHere(peer) ? HERE : ELSEWHERE;
     }
 
-    @Override
-    public Route route(Peer peer, int region) {
-        return reaches(peer) ? HERE : ELSEWHERE;
+    private boolean isHere(Peer peer) {
+        return peer.id().equals(context.self());
     }
 
     @Override
@@ -69,7 +68,7 @@ public final class LocalTransferEngine implements TransferEngine, ChunkSource {
 
     @Override
     public boolean send(Peer peer, ByteBuffer message) {
-        if (poller.isClosed() || !reaches(peer) || message.remaining() > EngineContext.MAX_MESSAGE_BYTES) {
+        if (poller.isClosed() || !isHere(peer) || message.remaining() > EngineContext.MAX_MESSAGE_BYTES) {
             return false;
         }
         byte[] copy = new byte[message.remaining()];

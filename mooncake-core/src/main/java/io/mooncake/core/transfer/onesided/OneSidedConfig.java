@@ -105,16 +105,6 @@ public record OneSidedConfig(Window window, Times times, int reads, int peers, i
         return new OneSidedConfig(window, newTimes, reads, peers, tries);
     }
 
-    /**
-     * The same with another number of reads.
-     *
-     * @param newReads reads accepted that have not ended
-     * @return new settings
-     */
-    public OneSidedConfig withReads(int newReads) {
-        return new OneSidedConfig(window, times, newReads, peers, tries);
-    }
-
     private static void check(String name, long value, long least, long most) {
         if (value < least || value > most) {
             throw new MooncakeException(Kind.CONFIG_ERROR, "one-sided engine: " + name + " " + value

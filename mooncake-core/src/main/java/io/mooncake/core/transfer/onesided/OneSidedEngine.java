@@ -2,8 +2,10 @@ package io.mooncake.core.transfer.onesided;
 
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Inbox;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
+import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
 import java.util.Optional;
@@ -17,7 +19,7 @@ import java.util.Optional;
  */
 public final class OneSidedEngine implements TransferEngine {
     private final Fabric fabric;
-    private final Inbox inbox;
+    private final Inbox<GuardedRead> inbox;
     private final OneSidedPoller poller;
 
     /**
@@ -33,7 +35,7 @@ public final class OneSidedEngine implements TransferEngine {
 
     OneSidedEngine(EngineContext context, Fabric fabric, OneSidedConfig config, Rules rules) {
         this.fabric = fabric;
-        inbox = new Inbox(config.reads());
+        inbox = new Inbox<>(config.reads());
         poller = new OneSidedPoller(context, fabric, config, rules, inbox);
     }
 
@@ -48,8 +50,8 @@ public final class OneSidedEngine implements TransferEngine {
     }
 
     @Override
-    public boolean reaches(Peer peer) {
-        return fabric.reaches(peer);
+    public Route route(Peer peer, int region) {
+        return Route.byAddress(fabric.reaches(peer));
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Inbox;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Priority;
@@ -34,7 +35,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     private final Fabric fabric;
     private final OneSidedConfig config;
     private final Rules rules;
-    private final Inbox inbox;
+    private final Inbox<GuardedRead> inbox;
 
     private final SlotTable chunks;
     private final SlotTable proofs;
@@ -51,7 +52,8 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     private long events;
     private boolean closed;
 
-    OneSidedPoller(EngineContext context, Fabric fabric, OneSidedConfig config, Rules rules, Inbox inbox) {
+    OneSidedPoller(EngineContext context, Fabric fabric, OneSidedConfig config, Rules rules,
+            Inbox<GuardedRead> inbox) {
         this.context = context;
         this.fabric = fabric;
         this.config = config;
@@ -452,14 +454,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
             finish(active.get(i), ReadStatus.CANCELED, cause);
         }
         turns.forEach(PeerPaths::destroy);
-        while (!inbox.isIdle()) {
-            GuardedRead read = inbox.poll();
-            if (read == null) {
-                Thread.onSpinWait();
-            } else {
-                end(read, ReadStatus.CANCELED, cause);
-            }
-        }
+        inbox.drain(read -> end(read, ReadStatus.CANCELED, cause));
         fabric.close();
         landing.close();
     }

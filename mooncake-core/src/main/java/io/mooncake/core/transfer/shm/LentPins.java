@@ -176,11 +176,6 @@ final class LentPins implements ForeignPins, AutoCloseable {
         }
     }
 
-    /** Who has views, for messages. */
-    List<String> readerNames() {
-        return readers.stream().map(reader -> reader.name).toList();
-    }
-
     /** Nobody asks any more. */
     @Override
     public synchronized void close() {

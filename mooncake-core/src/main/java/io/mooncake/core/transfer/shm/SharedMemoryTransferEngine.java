@@ -65,11 +65,6 @@ public final class SharedMemoryTransferEngine implements TransferEngine, Poller,
     }
 
     @Override
-    public boolean reaches(Peer peer) {
-        return peers.mapped(peer) != null;
-    }
-
-    @Override
     public Route route(Peer peer, int region) {
         return peers.route(peer, region);
     }

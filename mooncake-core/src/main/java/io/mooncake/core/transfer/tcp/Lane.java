@@ -177,10 +177,6 @@ abstract class Lane {
         return all;
     }
 
-    final boolean isBlocked() {
-        return blocked;
-    }
-
     /** Tells the selector what the lane waits for while nobody polls it. */
     void updateInterest() {
         setInterest(wantsWrite() ? SelectionKey.OP_READ | SelectionKey.OP_WRITE : SelectionKey.OP_READ);

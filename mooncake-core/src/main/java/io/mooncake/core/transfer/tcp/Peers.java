@@ -52,7 +52,7 @@ final class Peers {
         return region.memory() instanceof HostMemory host && !host.segment().isReadOnly();
     }
 
-    void onMessage(TcpInbox.Message message) {
+    void onMessage(Message message) {
         peer(message.to).add(message.bytes, message.to.addresses().get(TcpTransferEngine.NAME));
     }
 

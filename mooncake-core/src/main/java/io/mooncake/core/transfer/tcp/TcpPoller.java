@@ -5,6 +5,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Inbox;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
@@ -41,7 +42,7 @@ final class TcpPoller implements Poller {
 
     private final TcpConfig config;
     private final EngineContext context;
-    private final TcpInbox inbox;
+    private final Inbox<Object> inbox;
     private final RandomGenerator random;
     private final Credentials credentials;
     private final Selector selector;
@@ -68,7 +69,6 @@ final class TcpPoller implements Poller {
     private long nextSweepNs;
     private long earliestDeadlineNs;
 
-    private final AtomicBoolean aborted = new AtomicBoolean();
     private final AtomicBoolean awake = new AtomicBoolean();
     private volatile boolean parked;
     private volatile boolean closed;
@@ -80,7 +80,7 @@ final class TcpPoller implements Poller {
         random = environment.random();
         credentials = new Credentials(config.secret(), random);
         peers = new Peers(this, new HostNames(environment, this::wakeup));
-        inbox = new TcpInbox(config.limits().queue());
+        inbox = new Inbox<>(config.limits().queue());
         this.selector = selector;
         log = new LimitedLog(context.self(), context.nanoClock());
         acceptor = new Acceptor(this, selector, server);
@@ -98,7 +98,8 @@ final class TcpPoller implements Poller {
         return context;
     }
 
-    TcpInbox inbox() {
+    /** Reads and messages. */
+    Inbox<Object> inbox() {
         return inbox;
     }
 
@@ -141,8 +142,7 @@ final class TcpPoller implements Poller {
                 || movedBytes >= CYCLE_BYTES) {
             work += select();
         }
-        if ((aborted.get() && aborted.getAndSet(false)) || nowNs - nextTickNs >= 0
-                || nowNs - earliestDeadlineNs >= 0) {
+        if (inbox.takeRing() || nowNs - nextTickNs >= 0 || nowNs - earliestDeadlineNs >= 0) {
             work += tick();
         }
         return peers.isTouched() ? work + 1 : work;
@@ -158,7 +158,7 @@ final class TcpPoller implements Poller {
             if (command instanceof GuardedRead read) {
                 peers.onRead(read);
             } else {
-                peers.onMessage((TcpInbox.Message) command);
+                peers.onMessage((Message) command);
             }
         }
         peers.takeAnswers();
@@ -426,12 +426,6 @@ final class TcpPoller implements Poller {
         }
     }
 
-    /** Any thread: a read was given up. */
-    void abort() {
-        aborted.set(true);
-        wakeup();
-    }
-
     @Override
     public void wakeup() {
         awake.set(true);
@@ -453,16 +447,13 @@ final class TcpPoller implements Poller {
         for (; !lanes.isEmpty();) {
             lose(lanes.getLast(), why);
         }
-        while (!inbox.isIdle()) {
-            Object command = inbox.poll();
+        inbox.drain(command -> {
             if (command instanceof GuardedRead read) {
                 end(read, ReadStatus.CANCELED, cause);
-            } else if (command != null) {
-                messageGone();
             } else {
-                Thread.onSpinWait();
+                messageGone();
             }
-        }
+        });
         close(acceptor.channel());
         close(selector);
     }

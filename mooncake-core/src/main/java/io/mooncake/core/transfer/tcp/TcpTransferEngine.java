@@ -7,6 +7,7 @@ import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
+import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.TransferEngine;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -108,7 +109,11 @@ public final class TcpTransferEngine implements TransferEngine {
     }
 
     @Override
-    public boolean reaches(Peer peer) {
+    public Route route(Peer peer, int region) {
+        return Route.byAddress(hasAddress(peer));
+    }
+
+    private static boolean hasAddress(Peer peer) {
         return peer.addresses().containsKey(NAME);
     }
 
@@ -119,7 +124,8 @@ public final class TcpTransferEngine implements TransferEngine {
 
     @Override
     public void abort(GuardedRead read) {
-        poller.abort();
+        poller.inbox().ring();
+        poller.wakeup();
     }
 
     @Override
@@ -129,9 +135,12 @@ public final class TcpTransferEngine implements TransferEngine {
                     "a message of " + message.remaining() + " bytes to node " + peer.id()
                             + " is longer than " + EngineContext.MAX_MESSAGE_BYTES);
         }
+        if (!hasAddress(peer)) {
+            return false;
+        }
         byte[] bytes = new byte[message.remaining()];
         message.get(message.position(), bytes);
-        return reaches(peer) && offer(new TcpInbox.Message(peer, bytes));
+        return offer(new Message(peer, bytes));
     }
 
     private boolean offer(Object command) {

@@ -78,8 +78,11 @@ class SharedMemoryEngineTest {
     }
 
     private void mapped() {
-        reader.engine.reaches(owner.peer());
-        rig.until(() -> reader.engine.reaches(owner.peer()));
+        rig.until(() -> isMapped(owner.peer()));
+    }
+
+    private boolean isMapped(Peer peer) {
+        return reader.engine.route(peer, source.id()).health() == Health.READY;
     }
 
     private Reading read(long offset, long length, long guardOffset, Region into) {
@@ -103,12 +106,12 @@ class SharedMemoryEngineTest {
 
     @Test
     void nothingIsOpenedByWhoAsksAndTcpIsTakenUntilItIsKnown() {
-        assertFalse(reader.engine.reaches(owner.peer()));
+        assertFalse(isMapped(owner.peer()));
         assertEquals(Health.UNKNOWN, reader.engine.route(owner.peer(), source.id()).health());
         Reading early = read(0, 8, 64, reader.own(rig.filled(8, EngineRig.FILL)));
         assertEquals(ReadStatus.UNREACHABLE, early.status, "whoever reads all the same is told at once");
         reader.engine.poller().doWork();
-        assertTrue(reader.engine.reaches(owner.peer()));
+        assertTrue(isMapped(owner.peer()));
         assertEquals(Health.READY, reader.engine.route(owner.peer(), source.id()).health());
         assertFalse(reader.engine.route(owner.peer(), source.id() + 1).registered());
     }
@@ -180,7 +183,7 @@ class SharedMemoryEngineTest {
         assertEquals(Kind.PEER_UNREACHABLE, reading.cause().kind());
         rig.advance(PeerMemories.TICK_NS);
         rig.cycle();
-        assertFalse(reader.engine.reaches(owner.peer()));
+        assertFalse(isMapped(owner.peer()));
         assertEquals("the node has closed", reader.engine.route(owner.peer(), source.id()).reason());
         assertEquals(ReadStatus.UNREACHABLE, ended(read(0, 8, 64, into)).status);
         rig.advance(10_000_000_000L);
@@ -192,11 +195,11 @@ class SharedMemoryEngineTest {
     void anotherLifeOfTheNodeIsAnotherFile() {
         mapped();
         Peer other = owner.peer(new NodeId(owner.id.name(), owner.id.incarnation() + 1));
-        assertFalse(reader.engine.reaches(other));
+        assertFalse(isMapped(other));
         rig.settle();
-        assertFalse(reader.engine.reaches(other));
+        assertFalse(isMapped(other));
         assertTrue(reader.engine.route(other, source.id()).reason().contains("no such file"));
-        assertTrue(reader.engine.reaches(owner.peer()));
+        assertTrue(isMapped(owner.peer()));
     }
 
     @Test

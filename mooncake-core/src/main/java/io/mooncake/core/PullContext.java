@@ -12,5 +12,5 @@ import io.mooncake.core.base.Counters;
  * @param counters the node's
  * @param shared the replicas on their way
  */
-record Pulls(Life life, Sources sources, Conductor conductor, BlockEvents events, Counters counters,
+record PullContext(Life life, Sources sources, Conductor conductor, BlockEvents events, Counters counters,
         SharedPulls shared) {}

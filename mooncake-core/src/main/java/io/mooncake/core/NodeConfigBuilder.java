@@ -1,0 +1,391 @@
+package io.mooncake.core;
+
+import io.mooncake.core.NodeConfig.Agents;
+import io.mooncake.core.NodeConfig.Cluster;
+import io.mooncake.core.NodeConfig.Environment;
+import io.mooncake.core.NodeConfig.Pool;
+import io.mooncake.core.NodeConfig.Tcp;
+import io.mooncake.core.NodeConfig.Timeouts;
+import io.mooncake.core.base.ByteSize;
+import io.mooncake.core.base.ClusterSecret;
+import io.mooncake.core.base.Endpoint;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.pool.MemorySource;
+import io.mooncake.core.registry.LocalRegistry;
+import io.mooncake.core.registry.Registry;
+import io.mooncake.core.schedule.Scheduler;
+import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.MessageHandler;
+import io.mooncake.core.transfer.TransferEngine;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ThreadFactory;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.random.RandomGenerator;
+import org.jspecify.annotations.Nullable;
+
+/** Collects the settings of a {@link NodeConfig}; {@link #build()} checks them. Not thread-safe. */
+public final class NodeConfigBuilder {
+    private final String name;
+    private String cluster = "mooncake";
+    private @Nullable ClusterSecret clusterSecret;
+    private long poolSize = 1L << 30;
+    private long blockSize = 64L << 20;
+    private int spareSlots;
+    private boolean checksums;
+    private String evictionPolicy = "lru";
+    private String sharedMemory = NodeConfig.SHARED_MEMORY_AUTO;
+    private Endpoint bind = new Endpoint("127.0.0.1", 0);
+    private @Nullable Endpoint advertise;
+    private int tcpLanes;
+    private Duration transferTimeout = Duration.ofSeconds(30);
+    private Duration allocateTimeout = Duration.ofSeconds(5);
+    private Duration writerTtl = Duration.ofSeconds(30);
+    private Duration closeTimeout = Duration.ofSeconds(10);
+    private ThreadingMode threading = ThreadingMode.SHARED;
+    private IdleMode idle = IdleMode.PARK;
+    private @Nullable Registry registry;
+    private Scheduler scheduler = Scheduler.cheapestHolder();
+    private @Nullable MemorySource memory;
+    private MessageHandler messages = (from, message) -> {};
+    private @Nullable Executor callbackExecutor;
+    private LongSupplier nanoClock = System::nanoTime;
+    private InstantSource wallClock = InstantSource.system();
+    private RandomGenerator random = RandomGenerator.getDefault();
+    private ThreadFactory threads = Thread.ofPlatform().daemon().factory();
+    private @Nullable Function<EngineContext, List<TransferEngine>> engines;
+
+    NodeConfigBuilder(String name) {
+        this.name = name;
+    }
+
+    /**
+     * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code cluster},
+     * {@code cluster.secret}, {@code cluster.secretFile}, {@code pool.size}, {@code block.size}, {@code pool.spareSlots},
+     * {@code pool.checksums}, {@code eviction.policy}, {@code sharedMemory}, {@code tcp.bind}, {@code tcp.advertise},
+     * {@code tcp.lanes}, {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
+     * {@code threading}, {@code idle}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s}, {@code 2m}.
+     *
+     * @param key the setting
+     * @param value its text
+     * @return this
+     * @throws MooncakeException CONFIG_ERROR naming key and value
+     */
+    public NodeConfigBuilder set(String key, String value) {
+        TextSettings.apply(this, key, value);
+        return this;
+    }
+
+    /**
+     * Sets the cluster's name.
+     *
+     * @param cluster nodes of another are refused
+     * @return this
+     */
+    public NodeConfigBuilder cluster(String cluster) {
+        this.cluster = cluster;
+        return this;
+    }
+
+    /**
+     * Sets what the nodes of the cluster prove to each other to know; with it any address may be bound.
+     *
+     * @param secret the same on every node
+     * @return this
+     */
+    public NodeConfigBuilder clusterSecret(ClusterSecret secret) {
+        clusterSecret = secret;
+        return this;
+    }
+
+    /**
+     * Sets how much host memory holds blocks.
+     *
+     * @param bytes at least one block and one spare slot
+     * @return this
+     */
+    public NodeConfigBuilder poolSize(long bytes) {
+        poolSize = bytes;
+        return this;
+    }
+
+    /**
+     * Sets the largest block.
+     *
+     * @param bytes default 64 MiB
+     * @return this
+     */
+    public NodeConfigBuilder blockSize(long bytes) {
+        blockSize = bytes;
+        return this;
+    }
+
+    /**
+     * Sets how many slots are kept free for writers.
+     *
+     * @param slots default one of 16, 1 to 64
+     * @return this
+     */
+    public NodeConfigBuilder spareSlots(int slots) {
+        if (slots < 1) {
+            throw NodeConfig.bad("pool.spareSlots", slots, "must be at least 1");
+        }
+        spareSlots = slots;
+        return this;
+    }
+
+    /**
+     * Sets whether blocks written here get checksums; off by default. A commit then takes a pass over the bytes longer.
+     *
+     * @param on a CRC32C for each MiB
+     * @return this
+     */
+    public NodeConfigBuilder checksums(boolean on) {
+        checksums = on;
+        return this;
+    }
+
+    /**
+     * Sets the eviction policy.
+     *
+     * @param name {@code lru}
+     * @return this
+     */
+    public NodeConfigBuilder evictionPolicy(String name) {
+        evictionPolicy = name;
+        return this;
+    }
+
+    /**
+     * Sets where the pool lies so that this host's other nodes read it without a network.
+     *
+     * @param directory an existing directory of a memory file system, or {@value NodeConfig#SHARED_MEMORY_AUTO} or
+     *     {@value NodeConfig#SHARED_MEMORY_OFF}
+     * @return this
+     */
+    public NodeConfigBuilder sharedMemory(String directory) {
+        sharedMemory = directory;
+        return this;
+    }
+
+    /**
+     * Sets where the TCP engine listens.
+     *
+     * @param endpoint a loopback address, any with a cluster secret; port 0 = any free one
+     * @return this
+     */
+    public NodeConfigBuilder bind(Endpoint endpoint) {
+        bind = endpoint;
+        return this;
+    }
+
+    /**
+     * Sets what peers are told to dial.
+     *
+     * @param endpoint no wildcard; port 0 = the bound one
+     * @return this
+     */
+    public NodeConfigBuilder advertise(Endpoint endpoint) {
+        advertise = endpoint;
+        return this;
+    }
+
+    /**
+     * Sets over how many connections large reads from one peer are spread.
+     *
+     * @param lanes 1 to 16; default 0 = one to this host, a few to others
+     * @return this
+     */
+    public NodeConfigBuilder tcpLanes(int lanes) {
+        tcpLanes = lanes;
+        return this;
+    }
+
+    /**
+     * Sets what a transfer has by default.
+     *
+     * @param timeout positive
+     * @return this
+     */
+    public NodeConfigBuilder transferTimeout(Duration timeout) {
+        transferTimeout = timeout;
+        return this;
+    }
+
+    /**
+     * Sets how long an allocation waits for a free slot.
+     *
+     * @param timeout positive
+     * @return this
+     */
+    public NodeConfigBuilder allocateTimeout(Duration timeout) {
+        allocateTimeout = timeout;
+        return this;
+    }
+
+    /**
+     * Sets how long an id is its writer's alone.
+     *
+     * @param ttl positive
+     * @return this
+     */
+    public NodeConfigBuilder writerTtl(Duration ttl) {
+        writerTtl = ttl;
+        return this;
+    }
+
+    /**
+     * Sets how long closing waits for pins.
+     *
+     * @param timeout positive
+     * @return this
+     */
+    public NodeConfigBuilder closeTimeout(Duration timeout) {
+        closeTimeout = timeout;
+        return this;
+    }
+
+    /**
+     * Sets on how many threads the agents run.
+     *
+     * @param mode default SHARED
+     * @return this
+     */
+    public NodeConfigBuilder threading(ThreadingMode mode) {
+        threading = mode;
+        return this;
+    }
+
+    /**
+     * Sets what agents do when there is nothing to do.
+     *
+     * @param mode default PARK
+     * @return this
+     */
+    public NodeConfigBuilder idle(IdleMode mode) {
+        idle = mode;
+        return this;
+    }
+
+    /**
+     * Sets the cluster's registry.
+     *
+     * @param registry shared by the nodes of a process; default one of its own
+     * @return this
+     */
+    public NodeConfigBuilder registry(Registry registry) {
+        this.registry = registry;
+        return this;
+    }
+
+    /**
+     * Sets who decides where to read from.
+     *
+     * @param scheduler default {@link Scheduler#cheapestHolder()}
+     * @return this
+     */
+    public NodeConfigBuilder scheduler(Scheduler scheduler) {
+        this.scheduler = scheduler;
+        return this;
+    }
+
+    /**
+     * Sets where the pool's memory comes from.
+     *
+     * @param source default by {@link #sharedMemory}
+     * @return this
+     */
+    public NodeConfigBuilder memory(MemorySource source) {
+        memory = source;
+        return this;
+    }
+
+    /**
+     * Sets who takes control messages.
+     *
+     * @param handler called by the callback executor
+     * @return this
+     */
+    public NodeConfigBuilder messages(MessageHandler handler) {
+        messages = handler;
+        return this;
+    }
+
+    /**
+     * Sets who runs callbacks.
+     *
+     * @param executor what it rejects, a thread of the node's runs
+     * @return this
+     */
+    public NodeConfigBuilder callbackExecutor(Executor executor) {
+        callbackExecutor = executor;
+        return this;
+    }
+
+    /**
+     * Sets the node's clock.
+     *
+     * @param clock nanoseconds from an arbitrary start, never falling
+     * @return this
+     */
+    public NodeConfigBuilder nanoClock(LongSupplier clock) {
+        nanoClock = clock;
+        return this;
+    }
+
+    /**
+     * Sets where the incarnation comes from.
+     *
+     * @param clock the wall clock
+     * @param bits random bits
+     * @return this
+     */
+    public NodeConfigBuilder incarnationFrom(InstantSource clock, RandomGenerator bits) {
+        wallClock = clock;
+        random = bits;
+        return this;
+    }
+
+    /**
+     * Sets who makes the agents' threads.
+     *
+     * @param factory default daemon platform threads
+     * @return this
+     */
+    public NodeConfigBuilder threads(ThreadFactory factory) {
+        threads = factory;
+        return this;
+    }
+
+    /**
+     * Replaces the engines that a node has by default, for engines of one's own.
+     *
+     * @param factory makes them in the order of preference, at least one; called once, at start. Where threads are shared the
+     *     thread parks in the last one's poller, hence the others' commands are to wake that
+     * @return this
+     */
+    public NodeConfigBuilder engines(Function<EngineContext, List<TransferEngine>> factory) {
+        engines = factory;
+        return this;
+    }
+
+    /**
+     * Checks everything.
+     *
+     * @return the configuration
+     * @throws MooncakeException CONFIG_ERROR naming setting, value and remedy
+     */
+    public NodeConfig build() {
+        return new NodeConfig(name,
+                new Cluster(cluster, clusterSecret),
+                new Pool(poolSize, blockSize, spareSlots, checksums, evictionPolicy, sharedMemory),
+                new Tcp(bind, advertise, tcpLanes),
+                new Timeouts(transferTimeout, allocateTimeout, writerTtl, closeTimeout),
+                new Agents(threading, idle),
+                new Environment(registry == null ? new LocalRegistry() : registry, scheduler, memory, messages,
+                        callbackExecutor, nanoClock, wallClock, random, threads, engines));
+    }
+}

@@ -1,0 +1,98 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.ByteSize;
+import io.mooncake.core.base.ClusterSecret;
+import io.mooncake.core.base.Endpoint;
+import io.mooncake.core.base.MooncakeException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.BiConsumer;
+
+/** The settings that have a name and a text form: which there are, and how each is read. */
+final class TextSettings {
+    private static final Map<String, BiConsumer<NodeConfigBuilder, String>> ALL = new TreeMap<>();
+
+    static {
+        ALL.put("cluster", NodeConfigBuilder::cluster);
+        ALL.put("cluster.secret", (b, v) -> b.clusterSecret(ClusterSecret.of(v)));
+        ALL.put("cluster.secretFile", (b, v) -> b.clusterSecret(ClusterSecret.fromFile(Path.of(v))));
+        ALL.put("pool.size", (b, v) -> b.poolSize(ByteSize.parse("pool.size", v)));
+        ALL.put("block.size", (b, v) -> b.blockSize(ByteSize.parse("block.size", v)));
+        ALL.put("pool.spareSlots", (b, v) -> b.spareSlots(integer("pool.spareSlots", v)));
+        ALL.put("pool.checksums", (b, v) -> b.checksums(bool("pool.checksums", v)));
+        ALL.put("eviction.policy", NodeConfigBuilder::evictionPolicy);
+        ALL.put("sharedMemory", NodeConfigBuilder::sharedMemory);
+        ALL.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
+        ALL.put("tcp.advertise", (b, v) -> b.advertise(Endpoint.parse(v, 0)));
+        ALL.put("tcp.lanes", (b, v) -> b.tcpLanes(integer("tcp.lanes", v)));
+        ALL.put("transfer.timeout", (b, v) -> b.transferTimeout(duration("transfer.timeout", v)));
+        ALL.put("allocate.timeout", (b, v) -> b.allocateTimeout(duration("allocate.timeout", v)));
+        ALL.put("writer.ttl", (b, v) -> b.writerTtl(duration("writer.ttl", v)));
+        ALL.put("close.timeout", (b, v) -> b.closeTimeout(duration("close.timeout", v)));
+        ALL.put("threading", (b, v) -> b.threading(constant("threading", ThreadingMode.class, v)));
+        ALL.put("idle", (b, v) -> b.idle(constant("idle", IdleMode.class, v)));
+    }
+
+    private TextSettings() {}
+
+    /** Reads a setting into a builder; CONFIG_ERROR names key and value, but never a secret. */
+    static void apply(NodeConfigBuilder builder, String key, String value) {
+        BiConsumer<NodeConfigBuilder, String> setting = ALL.get(key);
+        if (setting == null) {
+            // Whoever misspells a secret's key must not find the secret in a log.
+            boolean secret = key.toLowerCase(Locale.ROOT).contains("secret");
+            throw NodeConfig.bad(key, secret ? "(not shown)" : value,
+                    "is no setting; there are " + String.join(", ", ALL.keySet()));
+        }
+        try {
+            setting.accept(builder, value.strip());
+        } catch (MooncakeException e) {
+            throw e.getMessage().startsWith(key)
+                    ? e
+                    : NodeConfig.bad(key, value, "is no setting's value: " + e.getMessage());
+        }
+    }
+
+    private static boolean bool(String key, String value) {
+        return switch (value.toLowerCase(Locale.ROOT)) {
+            case "true", "on" -> true;
+            case "false", "off" -> false;
+            default -> throw NodeConfig.bad(key, value, "is neither on nor off");
+        };
+    }
+
+    private static int integer(String key, String value) {
+        try {
+            return Integer.parseInt(value);
+        } catch (NumberFormatException e) {
+            throw NodeConfig.bad(key, value, "is no whole number");
+        }
+    }
+
+    private static Duration duration(String key, String value) {
+        if (!value.matches("\\d{1,12}(ms|s|m)")) {
+            throw NodeConfig.bad(key, value, "is no time: write for example 250ms, 5s, 2m");
+        }
+        long number = Long.parseLong(value.replaceAll("\\D", ""));
+        if (number == 0) {
+            throw NodeConfig.bad(key, value, "must be positive");
+        }
+        return value.endsWith("ms")
+                ? Duration.ofMillis(number)
+                : value.endsWith("s") ? Duration.ofSeconds(number) : Duration.ofMinutes(number);
+    }
+
+    private static <E extends Enum<E>> E constant(String key, Class<E> type, String value) {
+        for (E constant : type.getEnumConstants()) {
+            if (constant.name().equalsIgnoreCase(value)) {
+                return constant;
+            }
+        }
+        throw NodeConfig.bad(key, value,
+                "is none of " + Arrays.toString(type.getEnumConstants()).toLowerCase(Locale.ROOT));
+    }
+}

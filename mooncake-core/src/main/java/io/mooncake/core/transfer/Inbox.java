@@ -1,0 +1,124 @@
+package io.mooncake.core.transfer;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * For engines: what other threads hand to the poller. Commands, each on a ticket that is given back when it has ended, and a bell that says
+ * that a read was given up.
+ *
+ * <pre>
+ *   tickets   | closed:1 | taken:63 |     taken >= what is in the queue + what the poller has; closed: no more are given out
+ * </pre>
+ *
+ * <p>So the queue cannot be full for whoever has a ticket, and when the poller closes, every accepted command is in its hands as soon as
+ * no ticket is taken: a submit racing with the close is either refused or seen. Nothing but {@link #offer} and {@link #ring} is for any
+ * thread; the rest is the poller's. Allocates nothing.
+ *
+ * @param <C> a read, or whatever else the engine is told
+ */
+public final class Inbox<C> {
+    private static final long CLOSED = 1L << 62;
+
+    private final int capacity;
+    private final MpscVarHandleArrayQueue<C> queue;
+    private final AtomicLong tickets = new AtomicLong();
+    private final AtomicBoolean rung = new AtomicBoolean();
+
+    /**
+     * An empty one.
+     *
+     * @param capacity commands that may be accepted and not ended
+     */
+    public Inbox(int capacity) {
+        this.capacity = capacity;
+        queue = new MpscVarHandleArrayQueue<>(Math.max(2, capacity));
+    }
+
+    /**
+     * Hands a command over. Any thread.
+     *
+     * @param command the poller's from now on
+     * @return false when there are too many, or the inbox is closed
+     */
+    public boolean offer(C command) {
+        if (tickets.getAndIncrement() >= capacity) {
+            tickets.getAndDecrement();
+            return false;
+        }
+        if (!queue.offer(command)) {
+            throw new IllegalStateException("a queue with room for every ticket was full");
+        }
+        return true;
+    }
+
+    /** Says that a read was given up. Any thread. */
+    public void ring() {
+        rung.set(true);
+    }
+
+    /**
+     * Whether the bell rang since this was asked last.
+     *
+     * @return true to look for reads that were given up
+     */
+    public boolean takeRing() {
+        return rung.get() && rung.getAndSet(false);
+    }
+
+    /**
+     * Takes the next command.
+     *
+     * @return null when there is none
+     */
+    public @Nullable C poll() {
+        return queue.poll();
+    }
+
+    /**
+     * Whether the poller may park.
+     *
+     * @return true when there is no command and the bell did not ring
+     */
+    public boolean isEmpty() {
+        return queue.isEmpty() && !rung.get();
+    }
+
+    /** Gives the ticket of a command back that has ended. */
+    public void ended() {
+        tickets.getAndDecrement();
+    }
+
+    /**
+     * Whether every command that was accepted has ended.
+     *
+     * @return true when no ticket is taken
+     */
+    public boolean isIdle() {
+        return (tickets.get() & ~CLOSED) == 0;
+    }
+
+    /** From now on nothing is accepted. */
+    public void close() {
+        tickets.getAndUpdate(taken -> taken | CLOSED);
+    }
+
+    /**
+     * After {@link #close}: takes whatever was accepted, also what a racing thread is about to hand over, until every command has ended.
+     *
+     * @param end ends one and gives its ticket back; the poller has ended what it had before
+     */
+    public void drain(Consumer<? super C> end) {
+        while (!isIdle()) {
+            C command = queue.poll();
+            if (command == null) {
+                Thread.onSpinWait();
+            } else {
+                end.accept(command);
+            }
+        }
+    }
+}
