@@ -103,8 +103,9 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         positive("pool.size", poolSize);
         long slots = poolSize / blockSize;
         if (slots < 2 || slots > Integer.MAX_VALUE - 8) {
-            throw bad("pool.size", ByteSize.format(poolSize), "holds " + slots + " blocks of "
-                    + ByteSize.format(blockSize) + ": at least 2 (one of them spare) and at most 2^31 are needed");
+            throw bad("pool.size", ByteSize.format(poolSize), "has room for " + slots + " of "
+                    + ByteSize.format(blockSize)
+                    + " (block.size): at least 2 (one of them spare) and at most 2^31 are needed");
         }
         spareSlots = spareSlots == 0 ? Math.clamp(slots / 16, 1, 64) : spareSlots;
         if (spareSlots < 1 || spareSlots >= slots) {
@@ -166,7 +167,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         if (value.equals(SHARED_MEMORY_AUTO) || value.equals(SHARED_MEMORY_OFF)) {
             return;
         }
-        if (!value.startsWith("/")) {
+        if (!value.startsWith("/") || value.indexOf('\0') >= 0) {
             throw bad("sharedMemory", value, "must be the absolute path of a directory, "
                     + SHARED_MEMORY_AUTO + " or " + SHARED_MEMORY_OFF);
         }
@@ -209,13 +210,14 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
         static {
             SETTINGS.put("cluster", Builder::cluster);
             SETTINGS.put("cluster.secret", (b, v) -> b.clusterSecret(ClusterSecret.of(v)));
-            SETTINGS.put("cluster.secretFile", (b, v) -> b.clusterSecret(ClusterSecret.fromFile(Path.of(v))));
+            SETTINGS.put("cluster.secretFile",
+                    (b, v) -> b.clusterSecret(ClusterSecret.fromFile(path("cluster.secretFile", v))));
             SETTINGS.put("pool.size", (b, v) -> b.poolSize(ByteSize.parse("pool.size", v)));
             SETTINGS.put("block.size", (b, v) -> b.blockSize(ByteSize.parse("block.size", v)));
             SETTINGS.put("pool.spareSlots", (b, v) -> b.spareSlots(integer("pool.spareSlots", v)));
             SETTINGS.put("pool.checksums", (b, v) -> b.checksums(bool("pool.checksums", v)));
             SETTINGS.put("eviction.policy", Builder::evictionPolicy);
-            SETTINGS.put("sharedMemory", Builder::sharedMemory);
+            SETTINGS.put("sharedMemory", (b, v) -> b.sharedMemory(v.startsWith("/") ? v : v.toLowerCase(Locale.ROOT)));
             SETTINGS.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
             SETTINGS.put("tcp.advertise", (b, v) -> b.advertise(Endpoint.parse(v, 0)));
             SETTINGS.put("tcp.lanes", (b, v) -> b.tcpLanes(integer("tcp.lanes", v)));
@@ -284,7 +286,7 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
             try {
                 setting.accept(this, value.strip());
             } catch (MooncakeException e) {
-                throw e.getMessage().startsWith(key) ? e : bad(key, value, "is no setting's value: " + e.getMessage());
+                throw e.getMessage().startsWith(key) ? e : bad(key, value, "cannot be used: " + e.getMessage());
             }
             return this;
         }
@@ -603,6 +605,13 @@ public record NodeConfig(String name, String cluster, @Nullable ClusterSecret cl
                 case "false", "off" -> false;
                 default -> throw bad(key, value, "is neither on nor off");
             };
+        }
+
+        private static Path path(String key, String value) {
+            if (value.isEmpty() || value.indexOf('\0') >= 0) {
+                throw bad(key, value, "is no file's name");
+            }
+            return Path.of(value);
         }
 
         private static int integer(String key, String value) {
