@@ -40,6 +40,7 @@ public abstract class EngineRig implements AutoCloseable {
     private static final int SETTLING_CYCLES = 3_000;
     private static final int GUARDS = 16;
     private static final long GUARD_STRIDE = 64;
+    private static final long OFFSET_MASK = 0xFFFF_FFFFL;
 
     private final Arena arena = Arena.ofShared();
     private final List<Side> sides = new ArrayList<>();
@@ -100,9 +101,24 @@ public abstract class EngineRig implements AutoCloseable {
 
     /** A node in its first life. */
     public Side side(String name) {
-        Side side = new Side(new NodeId(name, 1000));
+        return side(new NodeId(name, 1000), "c");
+    }
+
+    /** A node in any life and cluster. */
+    protected final Side side(NodeId id, String cluster) {
+        Side side = new Side(id, cluster);
         sides.add(side);
         return side;
+    }
+
+    /** The nodes, in the order in which they were made. */
+    public List<Side> sides() {
+        return sides;
+    }
+
+    /** Closed with the rig. */
+    public Arena arena() {
+        return arena;
     }
 
     /** Native memory full of one byte. */
@@ -199,13 +215,13 @@ public abstract class EngineRig implements AutoCloseable {
         public final TransferEngine engine;
         private boolean frozen;
 
-        Side(NodeId id) {
+        Side(NodeId id, String cluster) {
             this.id = id;
             regions = new RegionTable(id, (done, deadline) -> {
                 until(done);
                 return true;
             }, EngineRig.this::nowNs, SECOND_NS);
-            engine = engine(new EngineContext(id, "c", regions, guards, counters, EngineRig.this::nowNs,
+            engine = engine(new EngineContext(id, cluster, regions, guards, counters, EngineRig.this::nowNs,
                     (from, bytes) -> messages.add(from.name() + ":" + new String(bytes, StandardCharsets.UTF_8))));
         }
 
@@ -236,8 +252,13 @@ public abstract class EngineRig implements AutoCloseable {
 
         /** Begins a read with a far deadline. */
         public Reading read(Side owner, Region from, long offset, long length, Region into) {
+            return read(owner.peer(), from.id(), offset, length, into);
+        }
+
+        /** The same of what may not be there. */
+        public Reading read(Peer owner, int region, long offset, long length, Region into) {
             Reading reading = new Reading();
-            reading.read.from(owner.peer(), from.id(), offset, length).into(into, 0).by(nowNs() + 1000 * SECOND_NS);
+            reading.read.from(owner, region, offset, length).into(into, 0).by(nowNs() + 1000 * SECOND_NS);
             return submit(reading);
         }
 
@@ -320,7 +341,10 @@ public abstract class EngineRig implements AutoCloseable {
 
         private final MemorySegment table;
         private final List<Integer> guarded = new ArrayList<>();
+        private int pins;
         private int pinned;
+        private int changeAtPin = Integer.MAX_VALUE;
+        private long changed;
 
         Guards(MemorySegment table) {
             this.table = table;
@@ -334,6 +358,17 @@ public abstract class EngineRig implements AutoCloseable {
             table.set(ValueLayout.JAVA_LONG, number * GUARD_STRIDE, value);
         }
 
+        /** Whoever got the pin of that number, counted from 0, or a later one, sees another guard afterwards. */
+        public void changeAtPin(int number, long value) {
+            changeAtPin = number;
+            changed = value;
+        }
+
+        /** Pins there ever were. */
+        public int pins() {
+            return pins;
+        }
+
         /** Pins that were not ended. */
         public int pinned() {
             return pinned;
@@ -344,16 +379,16 @@ public abstract class EngineRig implements AutoCloseable {
             if (guardOffset % GUARD_STRIDE != 0 || guardOffset < 0 || guardOffset >= table.byteSize()) {
                 return REFUSED;
             }
-            if (guard(guardOffset) != expected) {
+            if (table.get(ValueLayout.JAVA_LONG, guardOffset) != expected) {
                 return STALE;
             }
             pinned++;
-            return guardOffset;
+            return (long) pins++ << 32 | guardOffset;
         }
 
         @Override
         public long guard(long handle) {
-            return table.get(ValueLayout.JAVA_LONG, handle);
+            return handle >>> 32 >= changeAtPin ? changed : table.get(ValueLayout.JAVA_LONG, handle & OFFSET_MASK);
         }
 
         @Override

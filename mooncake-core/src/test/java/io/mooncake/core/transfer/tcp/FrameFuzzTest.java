@@ -10,6 +10,8 @@ import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.testing.Fuzz;
+import io.mooncake.testing.EngineRig.Reading;
+import io.mooncake.testing.EngineRig.Side;
 import java.lang.foreign.MemorySegment;
 import java.net.ProtocolException;
 import java.nio.ByteBuffer;
@@ -71,18 +73,18 @@ final class FrameFuzzTest {
                 TcpConfig.defaults().withSecret(ClusterSecret.of("0123456789abcdef"))));
     }
 
-    private void server(Rig.Side server) {
-        Rig.Side client = rig.side(new NodeId("client", 2), "c", server.config);
+    private void server(Side server) {
+        Side client = rig.side(new NodeId("client", 2), "c", rig.config(server));
         Region plain = server.register(rig.pattern(100_000), Access.READABLE);
         Region guarded = server.register(rig.pattern(100_000), Access.GUARDED);
         MemorySegment to = rig.filled(1000, Rig.FILL);
         Region into = client.register(to, Access.LOCAL_ONLY);
-        boolean secured = server.config.secret() != null;
+        boolean secured = rig.config(server).secret() != null;
         int[] tries = {0};
         Fuzz.run("server", 200, (input, random) -> {
             try (Raw raw = !secured && random.nextInt(4) > 0
                     ? Raw.dialed(rig, server)
-                    : Raw.dial(rig, server.endpoint())) {
+                    : Raw.dial(rig, Rig.endpoint(server))) {
                 raw.send(ByteBuffer.wrap(input));
                 for (int i = 0; i < 20; i++) {
                     rig.cycle();
@@ -90,11 +92,11 @@ final class FrameFuzzTest {
             }
             assertEquals(0, secured ? server.messages.size() : 0, "a stranger's message");
             if (++tries[0] % GOOD_EVERY == 0) {
-                Rig.Result good = client.read(server.peer(), plain.id(), 0, 1000, into);
+                Reading good = client.read(server.peer(), plain.id(), 0, 1000, into);
                 rig.until(good::ended);
                 assertEquals(ReadStatus.OK, good.status);
                 assertTrue(Rig.holdsPattern(to, 0, 1000, 0));
-                rig.until(() -> server.guards.pinned == 0 && plain.uses() == 0 && guarded.uses() == 0);
+                rig.until(() -> server.guards.pinned() == 0 && plain.uses() == 0 && guarded.uses() == 0);
                 server.messages.clear();
             }
         });
@@ -102,13 +104,13 @@ final class FrameFuzzTest {
 
     @Test
     void client() {
-        Rig.Side client = rig.side("client");
+        Side client = rig.side("client");
         MemorySegment memory = rig.filled(3000, Rig.FILL);
         Region into = client.register(memory, Access.LOCAL_ONLY);
         Fuzz.run("client", 100, (input, random) -> {
             try (Raw.Listener listener = new Raw.Listener(rig)) {
-                Rig.Result result = new Rig.Result();
-                result.read.from(listener.peer(), 1, 0, 1000).into(into, 1000).by(rig.nowNs + Rig.SECOND_NS);
+                Reading result = new Reading();
+                result.read.from(listener.peer(), 1, 0, 1000).into(into, 1000).by(rig.nowNs() + Rig.SECOND_NS);
                 client.submit(result);
                 try (Raw raw = random.nextInt(4) == 0
                         ? listener.accept()
@@ -118,7 +120,7 @@ final class FrameFuzzTest {
                         rig.cycle();
                     }
                 }
-                rig.nowNs += 2 * Rig.SECOND_NS;
+                rig.advance(2 * Rig.SECOND_NS);
                 rig.until(result::ended);
                 for (int i = 0; i < 50; i++) {
                     rig.cycle();
@@ -128,7 +130,7 @@ final class FrameFuzzTest {
             for (MemorySegment outside : List.of(memory.asSlice(0, 1000), memory.asSlice(2000))) {
                 assertTrue(Rig.isFilled(outside, Rig.FILL));
             }
-            rig.nowNs += CoolDown.MOST_NS;
+            rig.advance(CoolDown.MOST_NS);
         });
     }
 }

@@ -3,6 +3,7 @@ package io.mooncake.core.transfer.tcp;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Peer;
+import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -38,8 +39,8 @@ final class Raw implements AutoCloseable {
     }
 
     /** Dials a node and shakes hands with it. */
-    static Raw dialed(Rig rig, Rig.Side server) throws IOException {
-        Raw raw = dial(rig, server.endpoint());
+    static Raw dialed(Rig rig, Side server) throws IOException {
+        Raw raw = dial(rig, Rig.endpoint(server));
         raw.send(hello("raw", "c", server.id));
         Frame welcome = raw.next();
         if (welcome.type != Frames.WELCOME || welcome.incarnation != server.id.incarnation()) {

@@ -2,6 +2,7 @@ package io.mooncake.core.transfer.tcp;
 
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.transfer.Peer;
+import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -18,7 +19,7 @@ final class Relay implements AutoCloseable {
     private static final int BUFFER_BYTES = 256 * 1024;
 
     private final ServerSocketChannel server;
-    private final Rig.Side target;
+    private final Side target;
     private final List<Pipe> pipes = new ArrayList<>();
     /** Nothing passes, nothing ends. */
     boolean frozen;
@@ -26,7 +27,7 @@ final class Relay implements AutoCloseable {
     long cutAfter = Long.MAX_VALUE;
     int accepted;
 
-    Relay(Rig rig, Rig.Side target) throws IOException {
+    Relay(Rig rig, Side target) throws IOException {
         this.target = target;
         server = ServerSocketChannel.open().bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
         server.configureBlocking(false);
@@ -53,7 +54,7 @@ final class Relay implements AutoCloseable {
         }
         try {
             for (SocketChannel channel = server.accept(); channel != null; channel = server.accept()) {
-                Endpoint to = target.endpoint();
+                Endpoint to = Rig.endpoint(target);
                 accepted++;
                 pipes.add(new Pipe(channel, SocketChannel.open(new InetSocketAddress(to.host(), to.port()))));
             }

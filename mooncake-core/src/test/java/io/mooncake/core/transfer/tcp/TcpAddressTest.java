@@ -12,6 +12,8 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.testing.EngineRig.Reading;
+import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.net.InetAddress;
@@ -40,8 +42,8 @@ final class TcpAddressTest {
         rig.close();
     }
 
-    private Rig.Side at(String host, int port, @Nullable Endpoint advertised) {
-        return rig.side(new NodeId("n", 1 + rig.sides.size()), "c",
+    private Side at(String host, int port, @Nullable Endpoint advertised) {
+        return rig.side(new NodeId("n", 1 + rig.sides().size()), "c",
                 TcpConfig.defaults().withAddresses(new Endpoint(host, port), advertised));
     }
 
@@ -57,19 +59,20 @@ final class TcpAddressTest {
 
     @Test
     void c84_transferOnIpv6Loopback() {
-        Rig.Side server;
+        Side server;
         try {
             server = at("::1", 0, null);
         } catch (MooncakeException e) {
             Assumptions.abort("this machine has no IPv6 loopback: " + e.getMessage());
             return;
         }
-        Rig.Side client = at("::1", 0, null);
-        Endpoint told = server.endpoint();
+        Side client = at("::1", 0, null);
+        Endpoint told = Rig.endpoint(server);
         assertEquals(told, Endpoint.parse(told.toString(), 0));
         Region source = server.register(rig.pattern(100_000), Access.READABLE);
         MemorySegment to = rig.filled(100_000, Rig.FILL);
-        Rig.Result result = client.read(server.peer(), source.id(), 0, 100_000, client.register(to, Access.LOCAL_ONLY));
+        Reading result = client.read(server.peer(), source.id(), 0, 100_000,
+                client.register(to, Access.LOCAL_ONLY));
         rig.until(result::ended);
         assertEquals(ReadStatus.OK, result.status);
         assertTrue(Rig.holdsPattern(to, 0, 100_000, 0));
@@ -103,11 +106,11 @@ final class TcpAddressTest {
         Endpoint everywhere = new Endpoint("0.0.0.0", 0);
         assertSays(assertThrows(MooncakeException.class,
                 () -> rig.side(new NodeId("n", 1), "c", secured.withAddresses(everywhere, null))), "tcp.advertise");
-        Rig.Side server = rig.side(new NodeId("n", 1), "c",
+        Side server = rig.side(new NodeId("n", 1), "c",
                 secured.withAddresses(everywhere, new Endpoint("127.0.0.1", 0)));
-        Rig.Side client = rig.side(new NodeId("m", 2), "c", secured);
+        Side client = rig.side(new NodeId("m", 2), "c", secured);
         Region source = server.register(rig.pattern(64), Access.READABLE);
-        Rig.Result read = client.read(server.peer(), source.id(), 0, 64,
+        Reading read = client.read(server.peer(), source.id(), 0, 64,
                 client.register(rig.filled(64, Rig.FILL), Access.LOCAL_ONLY));
         rig.until(read::ended);
         assertEquals(ReadStatus.OK, read.status);
@@ -121,17 +124,17 @@ final class TcpAddressTest {
 
     @Test
     void c85_whatIsToldIsWhatWasBound() {
-        Endpoint told = at("127.0.1.1", 0, null).endpoint();
+        Endpoint told = Rig.endpoint(at("127.0.1.1", 0, null));
         assertEquals("127.0.1.1", told.host());
         assertTrue(told.port() > 0);
-        Endpoint named = at("localhost", 0, null).endpoint();
+        Endpoint named = Rig.endpoint(at("localhost", 0, null));
         assertTrue(named.host().equals("127.0.0.1") || named.host().equals("0:0:0:0:0:0:0:1"), named.host());
-        Rig.Side behind = at("127.0.0.1", 0, new Endpoint("127.0.0.2", 0));
-        Endpoint forwarded = behind.endpoint();
+        Side behind = at("127.0.0.1", 0, new Endpoint("127.0.0.2", 0));
+        Endpoint forwarded = Rig.endpoint(behind);
         assertEquals("127.0.0.2", forwarded.host());
         assertTrue(forwarded.port() > 0);
         assertEquals(new Endpoint("127.0.0.3", 9000),
-                at("127.0.0.1", 0, new Endpoint("127.0.0.3", 9000)).endpoint());
+                Rig.endpoint(at("127.0.0.1", 0, new Endpoint("127.0.0.3", 9000))));
     }
 
     @Test
@@ -144,7 +147,7 @@ final class TcpAddressTest {
         try (ServerSocket taken = new ServerSocket()) {
             taken.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
             assertSays(refused("127.0.0.1", taken.getLocalPort(), null), "127.0.0.1:" + taken.getLocalPort());
-            assertTrue(rig.sides.isEmpty());
+            assertTrue(rig.sides().isEmpty());
         }
     }
 
@@ -152,31 +155,31 @@ final class TcpAddressTest {
     void c86_fiftyEnginesOnPortZero() {
         Set<Integer> ports = new HashSet<>();
         for (int i = 0; i < 50; i++) {
-            ports.add(at("127.0.0.1", 0, null).endpoint().port());
+            ports.add(Rig.endpoint(at("127.0.0.1", 0, null)).port());
         }
         assertEquals(50, ports.size());
-        List<Rig.Result> results = new ArrayList<>();
+        List<Reading> results = new ArrayList<>();
         for (int i = 0; i < 50; i++) {
-            Rig.Side owner = rig.sides.get(i);
-            Rig.Side reader = rig.sides.get((i + 1) % 50);
+            Side owner = rig.sides().get(i);
+            Side reader = rig.sides().get((i + 1) % 50);
             Region source = owner.register(rig.pattern(1000), Access.READABLE);
             results.add(reader.read(owner.peer(), source.id(), 0, 1000,
                     reader.register(rig.filled(1000, Rig.FILL), Access.LOCAL_ONLY)));
         }
-        rig.until(() -> results.stream().allMatch(Rig.Result::ended));
+        rig.until(() -> results.stream().allMatch(Reading::ended));
         results.forEach(result -> assertEquals(ReadStatus.OK, result.status));
     }
 
     @Test
     void c99_closeWithoutUseAndTwice() {
-        Rig.Side side = at("127.0.0.1", 0, null);
+        Side side = at("127.0.0.1", 0, null);
         side.engine.poller().onClose();
         side.engine.poller().onClose();
         side.engine.poller().wakeup();
         side.engine.poller().park(1_000_000_000);
         assertEquals(0, side.engine.poller().doWork());
-        Endpoint told = side.endpoint();
-        assertEquals(told.port(), at("127.0.0.1", told.port(), null).endpoint().port(),
+        Endpoint told = Rig.endpoint(side);
+        assertEquals(told.port(), Rig.endpoint(at("127.0.0.1", told.port(), null)).port(),
                 "the port is free again");
     }
 
@@ -200,11 +203,11 @@ final class TcpAddressTest {
     @Test
     void shouldTransferWithSmallSocketBuffers() {
         TcpConfig small = TcpConfig.defaults().withSocketBuffers(8192, 8192);
-        Rig.Side server = rig.side(new NodeId("s", 1), "c", small);
-        Rig.Side client = rig.side(new NodeId("t", 2), "c", small);
+        Side server = rig.side(new NodeId("s", 1), "c", small);
+        Side client = rig.side(new NodeId("t", 2), "c", small);
         Region source = server.register(rig.pattern(3_000_000), Access.READABLE);
         MemorySegment to = rig.filled(3_000_000, Rig.FILL);
-        Rig.Result result = client.read(server.peer(), source.id(), 0, 3_000_000,
+        Reading result = client.read(server.peer(), source.id(), 0, 3_000_000,
                 client.register(to, Access.LOCAL_ONLY));
         rig.until(result::ended);
         assertEquals(ReadStatus.OK, result.status);

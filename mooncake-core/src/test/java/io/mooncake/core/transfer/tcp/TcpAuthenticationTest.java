@@ -14,6 +14,8 @@ import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.testing.EngineRig.Reading;
+import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -40,8 +42,8 @@ final class TcpAuthenticationTest {
         rig.close();
     }
 
-    private Rig.Side side(String name, @Nullable String secret) {
-        return rig.side(new NodeId(name, 1000 + rig.sides.size()), "c",
+    private Side side(String name, @Nullable String secret) {
+        return rig.side(new NodeId(name, 1000 + rig.sides().size()), "c",
                 TcpConfig.defaults().withSecret(secret == null ? null : ClusterSecret.of(secret)));
     }
 
@@ -51,10 +53,10 @@ final class TcpAuthenticationTest {
 
     @Test
     void shouldLetInWhoKnowsTheSecret() {
-        Rig.Side server = side("server", SECRET);
-        Rig.Side client = side("client", SECRET);
+        Side server = side("server", SECRET);
+        Side client = side("client", SECRET);
         Region source = server.register(rig.pattern(4096), Access.READABLE);
-        Rig.Result read = client.read(server.peer(), source.id(), 0, 4096,
+        Reading read = client.read(server.peer(), source.id(), 0, 4096,
                 client.register(rig.filled(4096, Rig.FILL), Access.LOCAL_ONLY));
         client.engine.send(server.peer(), Rig.utf8("hello"));
         rig.until(() -> read.ended() && !server.messages.isEmpty());
@@ -67,10 +69,10 @@ final class TcpAuthenticationTest {
         String[][] pairs = {{SECRET, OTHER, "was not proven"}, {SECRET, null, "this node has none"},
                 {null, SECRET, "it has no cluster secret"}};
         for (String[] pair : pairs) {
-            Rig.Side server = side("server", pair[0]);
-            Rig.Side client = side("client", pair[1]);
+            Side server = side("server", pair[0]);
+            Side client = side("client", pair[1]);
             Region source = server.register(rig.pattern(64), Access.READABLE);
-            Rig.Result read = client.read(server.peer(), source.id(), 0, 64,
+            Reading read = client.read(server.peer(), source.id(), 0, 64,
                     client.register(rig.filled(64, Rig.FILL), Access.LOCAL_ONLY));
             client.engine.send(server.peer(), Rig.utf8("never"));
             rig.until(read::ended);
@@ -89,8 +91,8 @@ final class TcpAuthenticationTest {
 
     @Test
     void shouldTellAStrangerNothing() throws IOException {
-        Rig.Side server = side("hidden", SECRET);
-        try (Raw raw = Raw.dial(rig, server.endpoint())) {
+        Side server = side("hidden", SECRET);
+        try (Raw raw = Raw.dial(rig, Rig.endpoint(server))) {
             raw.send(Raw.hello("raw", "guess", new NodeId("whoever", 77)));
             Raw.Frame challenge = raw.next();
             assertEquals(Frames.CHALLENGE, challenge.type);
@@ -103,7 +105,7 @@ final class TcpAuthenticationTest {
             assertFalse(refused.text().contains("hidden") || refused.text().contains("'c'"), refused.text());
             assertEquals(0, raw.awaitEnd());
         }
-        try (Raw raw = Raw.dial(rig, server.endpoint())) {
+        try (Raw raw = Raw.dial(rig, Rig.endpoint(server))) {
             raw.send(Raw.hello("raw", "c", server.id).put(Frames.VERSION_AT, (byte) 9));
             Raw.Frame refused = raw.next();
             assertEquals(Frames.WHY_VERSION, refused.status());
@@ -115,14 +117,14 @@ final class TcpAuthenticationTest {
 
     @Test
     void shouldTakeNoOtherFrameBeforeTheProof() throws IOException {
-        Rig.Side server = side("server", SECRET);
+        Side server = side("server", SECRET);
         Region source = server.register(rig.pattern(64), Access.READABLE);
         List<ByteBuffer> frames = List.of(Raw.read(server.id, source.id(), 0, 64),
                 Raw.frame(Frames.QUERY, 1, server.id.incarnation(), new byte[]{1, 0, 0, 0}),
                 Raw.frame(Frames.MESSAGE, 0, server.id.incarnation(), new byte[]{'x'}),
                 Raw.hello("raw", "c", server.id));
         for (ByteBuffer frame : frames) {
-            try (Raw raw = Raw.dial(rig, server.endpoint())) {
+            try (Raw raw = Raw.dial(rig, Rig.endpoint(server))) {
                 raw.send(Raw.hello("raw", "c", server.id));
                 assertEquals(Frames.CHALLENGE, raw.next().type);
                 raw.send(frame);
@@ -136,10 +138,10 @@ final class TcpAuthenticationTest {
 
     @Test
     void shouldRefuseARecordedProof() throws IOException {
-        Rig.Side server = side("server", SECRET);
+        Side server = side("server", SECRET);
         byte[] recorded = new byte[0];
         for (boolean replay : new boolean[]{false, true}) {
-            try (Raw raw = Raw.dial(rig, server.endpoint())) {
+            try (Raw raw = Raw.dial(rig, Rig.endpoint(server))) {
                 raw.send(Raw.hello("raw", "c", server.id));
                 byte[] nonce = raw.next().bytes();
                 if (!replay) {
@@ -158,9 +160,9 @@ final class TcpAuthenticationTest {
 
     @Test
     void shouldNotTakeItsOwnProofBack() throws IOException {
-        Rig.Side client = side("client", SECRET);
+        Side client = side("client", SECRET);
         try (Raw.Listener listener = new Raw.Listener(rig)) {
-            Rig.Result read = client.read(listener.peer(), 1, 0, 8,
+            Reading read = client.read(listener.peer(), 1, 0, 8,
                     client.register(rig.filled(8, Rig.FILL), Access.LOCAL_ONLY));
             try (Raw raw = listener.accept()) {
                 byte[] hello = raw.next().bytes();
@@ -178,11 +180,11 @@ final class TcpAuthenticationTest {
 
     @Test
     void shouldOpenNoLaneToAServerThatProvesNothing() throws IOException {
-        Rig.Side client = side("client", SECRET);
+        Side client = side("client", SECRET);
         for (int fault = 0; fault < 3; fault++) {
             try (Raw.Listener listener = new Raw.Listener(rig)) {
                 long life = listener.id.incarnation();
-                Rig.Result read = client.read(listener.peer(), 1, 0, 8,
+                Reading read = client.read(listener.peer(), 1, 0, 8,
                         client.register(rig.filled(8, Rig.FILL), Access.LOCAL_ONLY));
                 try (Raw raw = listener.accept()) {
                     raw.next();
@@ -206,10 +208,10 @@ final class TcpAuthenticationTest {
 
     @Test
     void shouldSayByNameThatAnotherNodeAnswersAnAddress() {
-        Rig.Side server = side("server", SECRET);
-        Rig.Side client = side("client", SECRET);
+        Side server = side("server", SECRET);
+        Side client = side("client", SECRET);
         Peer moved = new Peer(new NodeId("moved", server.id.incarnation()), server.peer().addresses());
-        Rig.Result read = client.read(moved, 1, 0, 8,
+        Reading read = client.read(moved, 1, 0, 8,
                 client.register(rig.filled(8, Rig.FILL), Access.LOCAL_ONLY));
         rig.until(read::ended);
         assertEquals(Kind.STALE_INCARNATION, read.cause().kind());

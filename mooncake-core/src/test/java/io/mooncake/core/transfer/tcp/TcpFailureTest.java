@@ -11,9 +11,10 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
-import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.testing.EngineRig.Reading;
+import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -21,8 +22,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -33,7 +32,7 @@ final class TcpFailureTest {
     private static final int LONG = 1 << 20;
 
     private final Rig rig = new Rig();
-    private final Rig.Side client = rig.side("client");
+    private final Side client = rig.side("client");
     private final MemorySegment to = rig.filled(LONG, Rig.FILL);
     private final Region into = client.register(to, Access.LOCAL_ONLY);
 
@@ -42,7 +41,7 @@ final class TcpFailureTest {
         rig.close();
     }
 
-    private void assertUnreachable(Rig.Result result, Kind kind, String part) {
+    private void assertUnreachable(Reading result, Kind kind, String part) {
         rig.until(result::ended);
         assertEquals(ReadStatus.UNREACHABLE, result.status);
         assertEquals(kind, result.cause().kind());
@@ -56,8 +55,8 @@ final class TcpFailureTest {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
             gone = listener.peer();
         }
-        Rig.Result one = client.read(gone, 1, 0, 8, into);
-        Rig.Result two = client.read(gone, 1, 0, 8, into);
+        Reading one = client.read(gone, 1, 0, 8, into);
+        Reading two = client.read(gone, 1, 0, 8, into);
         assertTrue(client.engine.send(gone, Rig.utf8("dropped")));
         assertUnreachable(one, Kind.PEER_UNREACHABLE, "node raw#5 at 127.0.0.1:");
         assertUnreachable(two, Kind.PEER_UNREACHABLE, "refused");
@@ -73,7 +72,7 @@ final class TcpFailureTest {
 
     @Test
     void shouldEndUnreachableWhenAnotherLifeAnswers() {
-        Rig.Side server = rig.side("server");
+        Side server = rig.side("server");
         Peer earlier = new Peer(new NodeId("server", 17), server.peer().addresses());
         assertUnreachable(client.read(earlier, 1, 0, 8, into), Kind.STALE_INCARNATION,
                 "node " + server.id + " answers here");
@@ -83,14 +82,14 @@ final class TcpFailureTest {
 
     @Test
     void shouldEndUnreachableWhenThePeerBelongsToAnotherCluster() {
-        Rig.Side other = rig.side(new NodeId("other", 3), "elsewhere", TcpConfig.defaults());
+        Side other = rig.side(new NodeId("other", 3), "elsewhere", TcpConfig.defaults());
         assertUnreachable(client.read(other.peer(), 1, 0, 8, into), Kind.UNAUTHORIZED, "cluster 'elsewhere'");
     }
 
     @Test
     void shouldEndUnreachableWhenThePeerSpeaksAnotherVersion() throws IOException {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
-            Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
+            Reading result = client.read(listener.peer(), 1, 0, 8, into);
             try (Raw raw = listener.accept()) {
                 raw.next();
                 raw.send(Raw.frame(Frames.WELCOME, 0, 5, new byte[0]).put(Frames.VERSION_AT, (byte) 1));
@@ -102,7 +101,7 @@ final class TcpFailureTest {
     @Test
     void shouldEndUnreachableWhenAnAnswerComesFromAnotherLife() throws IOException {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
-            Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
+            Reading result = client.read(listener.peer(), 1, 0, 8, into);
             Raw.Frame[] read = new Raw.Frame[1];
             try (Raw raw = listener.serving(8, read)) {
                 raw.send(Raw.frame(Frames.END, read[0].cookie, 6, new byte[4]));
@@ -113,16 +112,16 @@ final class TcpFailureTest {
 
     @Test
     void shouldEndEveryReadUnreachableWhenTheServerDiesInMidRead() {
-        Rig.Side server = rig.side("server");
+        Side server = rig.side("server");
         Region source = server.register(rig.pattern(64 << 20), Access.READABLE);
         Region large = client.register(rig.filled(64 << 20, Rig.FILL), Access.LOCAL_ONLY);
-        List<Rig.Result> results = new ArrayList<>();
+        List<Reading> results = new ArrayList<>();
         for (int i = 0; i < 300; i++) {
             results.add(client.read(server.peer(), source.id(), 0, 64 << 20, large));
         }
         rig.until(() -> results.getFirst().read.received > 0);
         server.engine.poller().onClose();
-        for (Rig.Result result : results) {
+        for (Reading result : results) {
             assertUnreachable(result, Kind.PEER_UNREACHABLE, "node " + server.id);
         }
         assertEquals(0, source.uses());
@@ -133,7 +132,7 @@ final class TcpFailureTest {
     @Test
     void shouldConnectAgainAfterALoss() throws IOException {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
-            Rig.Result first = client.read(listener.peer(), 1, 0, 8, into);
+            Reading first = client.read(listener.peer(), 1, 0, 8, into);
             listener.serving(8, new Raw.Frame[1]).close();
             Raw.Frame[] read = new Raw.Frame[1];
             try (Raw raw = listener.serving(8, read)) {
@@ -143,7 +142,7 @@ final class TcpFailureTest {
             }
             // What it proved is forgotten with the second loss in a row: then the peer is left alone.
             rig.settle();
-            Rig.Result second = client.read(listener.peer(), 1, 0, 8, into);
+            Reading second = client.read(listener.peer(), 1, 0, 8, into);
             listener.serving(8, new Raw.Frame[1]).close();
             assertUnreachable(second, Kind.PEER_UNREACHABLE, "closed the connection");
         }
@@ -152,10 +151,10 @@ final class TcpFailureTest {
     @Test
     void shouldEndUnreachableWithoutAnHandshakeInTime() throws IOException {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
-            Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
+            Reading result = client.read(listener.peer(), 1, 0, 8, into);
             try (Raw raw = listener.accept()) {
                 raw.next();
-                rig.nowNs += client.config.times().handshakeNs();
+                rig.advance(rig.config(client).times().handshakeNs());
                 assertUnreachable(result, Kind.PEER_UNREACHABLE, "no handshake within 5000 ms");
             }
         }
@@ -164,9 +163,9 @@ final class TcpFailureTest {
     @Test
     void shouldGiveUpAPeerThatAnswersNothing() throws IOException {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
-            Rig.Result result = client.read(listener.peer(), 1, 0, 8, into);
+            Reading result = client.read(listener.peer(), 1, 0, 8, into);
             try (Raw raw = listener.serving(8, new Raw.Frame[1])) {
-                rig.nowNs += client.config.times().stallNs();
+                rig.advance(rig.config(client).times().stallNs());
                 assertUnreachable(result, Kind.PEER_UNREACHABLE, "answered nothing for 10000 ms");
                 assertEquals(0, raw.awaitEnd());
             }
@@ -176,27 +175,27 @@ final class TcpFailureTest {
     @Test
     void shouldEndReadsAtTheirDeadlineWhereverTheyWait() throws IOException {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
-            Rig.Result late = new Rig.Result();
-            late.read.from(listener.peer(), 1, 0, 8).into(into, 0).by(rig.nowNs);
+            Reading late = new Reading();
+            late.read.from(listener.peer(), 1, 0, 8).into(into, 0).by(rig.nowNs());
             rig.until(client.submit(late)::ended);
             assertEquals(ReadStatus.TIMED_OUT, late.status);
 
-            Rig.Result connecting = new Rig.Result();
-            connecting.read.from(listener.peer(), 1, 0, 8).into(into, 0).by(rig.nowNs + 500);
+            Reading connecting = new Reading();
+            connecting.read.from(listener.peer(), 1, 0, 8).into(into, 0).by(rig.nowNs() + 500);
             client.submit(connecting);
             rig.settle();
-            rig.nowNs += 500;
+            rig.advance(500);
             rig.cycle();
             assertEquals(ReadStatus.TIMED_OUT, connecting.status);
 
             try (Raw raw = listener.accept()) {
                 raw.next();
                 raw.send(Raw.frame(Frames.WELCOME, 0, 5, new byte[0]));
-                Rig.Result asking = new Rig.Result();
-                asking.read.from(listener.peer(), 1, 0, 8).into(into, 0).by(rig.nowNs + 500);
+                Reading asking = new Reading();
+                asking.read.from(listener.peer(), 1, 0, 8).into(into, 0).by(rig.nowNs() + 500);
                 client.submit(asking);
                 assertEquals(Frames.QUERY, raw.next().type);
-                rig.nowNs += 500;
+                rig.advance(500);
                 rig.cycle();
                 assertEquals(ReadStatus.TIMED_OUT, asking.status);
                 assertEquals(1, asking.ends);
@@ -216,8 +215,8 @@ final class TcpFailureTest {
 
     private void lateData(boolean deadline) throws IOException {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
-            Rig.Result result = new Rig.Result();
-            result.read.from(listener.peer(), 1, 0, LONG).into(into, 0).by(rig.nowNs + Rig.SECOND_NS);
+            Reading result = new Reading();
+            result.read.from(listener.peer(), 1, 0, LONG).into(into, 0).by(rig.nowNs() + Rig.SECOND_NS);
             client.submit(result);
             Raw.Frame[] read = new Raw.Frame[1];
             try (Raw raw = listener.serving(LONG, read)) {
@@ -228,10 +227,10 @@ final class TcpFailureTest {
                 raw.send(chunk.slice(0, half));
                 rig.until(() -> result.read.received >= half - 100);
                 if (deadline) {
-                    rig.nowNs += Rig.SECOND_NS;
+                    rig.advance(Rig.SECOND_NS);
                 } else {
                     result.givenUp = true;
-                    rig.nowNs += 1_000_000;
+                    rig.advance(1_000_000);
                 }
                 rig.cycle();
                 assertEquals(deadline ? ReadStatus.TIMED_OUT : ReadStatus.CANCELED, result.status);
@@ -240,7 +239,7 @@ final class TcpFailureTest {
                 raw.send(listener.chunk(read[0].cookie, LONG / 2, payload, 0));
                 assertEquals(Frames.CANCEL, raw.next().type);
 
-                Rig.Result next = client.read(listener.peer(), 1, 0, 8,
+                Reading next = client.read(listener.peer(), 1, 0, 8,
                         client.register(rig.filled(8, Rig.FILL), Access.LOCAL_ONLY));
                 Raw.Frame second = raw.next();
                 assertNotEquals(read[0].cookie, second.cookie);
@@ -257,7 +256,7 @@ final class TcpFailureTest {
     @Test
     void shouldDropAnswersWithAStaleCookie() throws IOException {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
-            Rig.Result result = client.read(listener.peer(), 1, 0, 100_000, into);
+            Reading result = client.read(listener.peer(), 1, 0, 100_000, into);
             Raw.Frame[] read = new Raw.Frame[1];
             try (Raw raw = listener.serving(100_000, read)) {
                 long stale = Cookie.of(Cookie.generation(read[0].cookie) - 1, Cookie.slot(read[0].cookie));
@@ -280,7 +279,7 @@ final class TcpFailureTest {
         byte[] ok = new byte[8];
         for (int fault = 0; fault < 6; fault++) {
             try (Raw.Listener listener = new Raw.Listener(rig)) {
-                Rig.Result result = client.read(listener.peer(), 1, 0, 16, into);
+                Reading result = client.read(listener.peer(), 1, 0, 16, into);
                 Raw.Frame[] read = new Raw.Frame[1];
                 try (Raw raw = listener.serving(16, read)) {
                     long cookie = read[0].cookie;
@@ -303,7 +302,7 @@ final class TcpFailureTest {
     @Test
     void shouldRefuseAReadThatTheServerEndsWithoutBytes() throws IOException {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
-            Rig.Result result = client.read(listener.peer(), 1, 0, 16, into);
+            Reading result = client.read(listener.peer(), 1, 0, 16, into);
             Raw.Frame[] read = new Raw.Frame[1];
             try (Raw raw = listener.serving(16, read)) {
                 raw.send(Raw.frame(Frames.END, read[0].cookie, 5, new byte[4]));
@@ -316,12 +315,12 @@ final class TcpFailureTest {
     @Test
     void shouldEndEverythingOnCloseAndAcceptNothingAfter() throws IOException {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
-            Rig.Result posted = client.read(listener.peer(), 1, 0, 16, into);
+            Reading posted = client.read(listener.peer(), 1, 0, 16, into);
             try (Raw raw = listener.serving(16, new Raw.Frame[1])) {
-                Rig.Result queued = client.read(listener.peer(), 1, 0, 16, into);
+                Reading queued = client.read(listener.peer(), 1, 0, 16, into);
                 client.engine.poller().onClose();
                 client.engine.poller().onClose();
-                for (Rig.Result result : List.of(posted, queued)) {
+                for (Reading result : List.of(posted, queued)) {
                     assertEquals(ReadStatus.CANCELED, result.status);
                     assertEquals(Kind.CLOSED, result.cause().kind());
                     assertEquals(1, result.ends);
@@ -336,54 +335,13 @@ final class TcpFailureTest {
     }
 
     @Test
-    void shouldLeaveNoReadWithoutEndWhenSubmitAndCloseRace() throws InterruptedException {
-        for (int round = 0; round < 50; round++) {
-            try (Rig own = new Rig()) {
-                Rig.Side side = own.side("racing");
-                Peer nobody = new Peer(new NodeId("x", 1), Map.of());
-                AtomicInteger accepted = new AtomicInteger();
-                AtomicInteger ended = new AtomicInteger();
-                ReadListener listener = new ReadListener() {
-                    @Override
-                    public void onReadEnded(GuardedRead read, ReadStatus status) {
-                        ended.incrementAndGet();
-                    }
-
-                    @Override
-                    public boolean isGivenUp(GuardedRead read) {
-                        return false;
-                    }
-                };
-                CountDownLatch started = new CountDownLatch(2);
-                List<Thread> threads = new ArrayList<>();
-                for (int t = 0; t < 2; t++) {
-                    threads.add(Thread.ofPlatform().start(() -> {
-                        started.countDown();
-                        while (side.engine
-                                .submit(new GuardedRead(listener, 0).from(nobody, 1, 0, 0).by(Long.MAX_VALUE))) {
-                            accepted.incrementAndGet();
-                        }
-                    }));
-                }
-                started.await();
-                side.engine.poller().doWork();
-                side.engine.poller().onClose();
-                for (Thread thread : threads) {
-                    thread.join();
-                }
-                assertEquals(accepted.get(), ended.get());
-            }
-        }
-    }
-
-    @Test
     void shouldWakeAParkedPoller() throws InterruptedException {
-        Rig.Side server = rig.side("server");
+        Side server = rig.side("server");
         Region source = server.register(rig.pattern(64), Access.READABLE);
         client.engine.poller().wakeup();
         client.engine.poller().park(Long.MAX_VALUE);
         Thread poller = Thread.ofPlatform().start(() -> client.engine.poller().park(Long.MAX_VALUE));
-        Rig.Result result = client.read(server.peer(), source.id(), 0, 8, into);
+        Reading result = client.read(server.peer(), source.id(), 0, 8, into);
         poller.join();
         client.engine.poller().park(1);
         rig.until(result::ended);

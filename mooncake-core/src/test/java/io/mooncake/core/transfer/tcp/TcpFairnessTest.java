@@ -9,6 +9,8 @@ import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.testing.EngineRig.Reading;
+import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -34,13 +36,13 @@ final class TcpFairnessTest {
         rig.close();
     }
 
-    private Rig.Side side(String name, int lanes) {
-        return rig.side(new NodeId(name, 1 + rig.sides.size()), "c", TcpConfig.defaults().withLanes(lanes));
+    private Side side(String name, int lanes) {
+        return rig.side(new NodeId(name, 1 + rig.sides().size()), "c", TcpConfig.defaults().withLanes(lanes));
     }
 
-    private List<Rig.Result> thousandLarge(Rig.Side client, Rig.Side server, Region source) {
-        Region into = client.register(rig.arena.allocate(LARGE), Access.LOCAL_ONLY);
-        List<Rig.Result> reads = new ArrayList<>();
+    private List<Reading> thousandLarge(Side client, Side server, Region source) {
+        Region into = client.register(rig.arena().allocate(LARGE), Access.LOCAL_ONLY);
+        List<Reading> reads = new ArrayList<>();
         for (int i = 0; i < READS; i++) {
             reads.add(client.read(server.peer(), source.id(), 0, LARGE, into));
         }
@@ -49,12 +51,12 @@ final class TcpFairnessTest {
     }
 
     /** Reads 4 KiB again and again; says how many duty cycles the slowest took. */
-    private long slowestSmallRead(Rig.Side client, Rig.Side server, Region source, int count) {
-        Region into = client.register(rig.arena.allocate(SMALL), Access.LOCAL_ONLY);
+    private long slowestSmallRead(Side client, Side server, Region source, int count) {
+        Region into = client.register(rig.arena().allocate(SMALL), Access.LOCAL_ONLY);
         long slowest = 0;
         for (int i = 0; i < count; i++) {
             long began = rig.cycles;
-            Rig.Result read = client.read(server.peer(), source.id(), 0, SMALL, into);
+            Reading read = client.read(server.peer(), source.id(), 0, SMALL, into);
             rig.until(read::ended);
             assertEquals(ReadStatus.OK, read.status);
             slowest = i < 3 ? 0 : Math.max(slowest, rig.cycles - began);
@@ -65,11 +67,11 @@ final class TcpFairnessTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 4})
     void shouldServeASmallReadBesideAThousandLargeOnesOfAnotherPeer(int lanes) {
-        Rig.Side server = side("server", 1);
-        Rig.Side greedy = side("greedy", lanes);
-        Rig.Side modest = side("modest", 1);
-        Region source = server.register(rig.arena.allocate(LARGE), Access.READABLE);
-        List<Rig.Result> large = thousandLarge(greedy, server, source);
+        Side server = side("server", 1);
+        Side greedy = side("greedy", lanes);
+        Side modest = side("modest", 1);
+        Region source = server.register(rig.arena().allocate(LARGE), Access.READABLE);
+        List<Reading> large = thousandLarge(greedy, server, source);
         slowestSmallRead(modest, server, source, 3);
         long before = server.count(Counter.BYTES_SERVED);
         long began = rig.cycles;
@@ -85,12 +87,12 @@ final class TcpFairnessTest {
 
     @Test
     void shouldLandASmallReadBesideAThousandLargeOnesFromAnotherPeer() {
-        Rig.Side client = side("client", 1);
-        Rig.Side greedy = side("greedy", 1);
-        Rig.Side modest = side("modest", 1);
-        Region much = greedy.register(rig.arena.allocate(LARGE), Access.READABLE);
-        Region little = modest.register(rig.arena.allocate(SMALL), Access.READABLE);
-        List<Rig.Result> large = thousandLarge(client, greedy, much);
+        Side client = side("client", 1);
+        Side greedy = side("greedy", 1);
+        Side modest = side("modest", 1);
+        Region much = greedy.register(rig.arena().allocate(LARGE), Access.READABLE);
+        Region little = modest.register(rig.arena().allocate(SMALL), Access.READABLE);
+        List<Reading> large = thousandLarge(client, greedy, much);
         slowestSmallRead(client, modest, little, 3);
         long before = large.stream().mapToLong(read -> read.read.received).sum();
         long began = rig.cycles;
@@ -104,12 +106,12 @@ final class TcpFairnessTest {
 
     @Test
     void shouldFindAPeerThatWasSilentForLongWithinOneBudget() {
-        Rig.Side server = side("server", 1);
-        Rig.Side greedy = side("greedy", 4);
-        Rig.Side modest = side("modest", 1);
-        Region source = server.register(rig.arena.allocate(LARGE), Access.READABLE);
+        Side server = side("server", 1);
+        Side greedy = side("greedy", 4);
+        Side modest = side("modest", 1);
+        Region source = server.register(rig.arena().allocate(LARGE), Access.READABLE);
         slowestSmallRead(modest, server, source, 3);
-        List<Rig.Result> large = thousandLarge(greedy, server, source);
+        List<Reading> large = thousandLarge(greedy, server, source);
         for (int i = 0; i < 2000; i++) {
             rig.cycle();
         }
@@ -123,14 +125,14 @@ final class TcpFairnessTest {
 
     @Test
     void shouldSendLoadsBeforeBackgroundReads() {
-        Rig.Side server = side("server", 1);
-        Rig.Side client = side("client", 1);
-        Region source = server.register(rig.arena.allocate(LARGE), Access.READABLE);
-        Region into = client.register(rig.arena.allocate(LARGE), Access.LOCAL_ONLY);
+        Side server = side("server", 1);
+        Side client = side("client", 1);
+        Region source = server.register(rig.arena().allocate(LARGE), Access.READABLE);
+        Region into = client.register(rig.arena().allocate(LARGE), Access.LOCAL_ONLY);
         List<String> order = new ArrayList<>();
-        List<Rig.Result> all = new ArrayList<>();
+        List<Reading> all = new ArrayList<>();
         for (int i = 0; i < 8; i++) {
-            Rig.Result background = new Rig.Result();
+            Reading background = new Reading();
             background.onEnd = () -> order.add("background");
             background.read.from(server.peer(), source.id(), 0, LARGE)
                     .withPriority(Priority.BACKGROUND)
@@ -139,7 +141,7 @@ final class TcpFairnessTest {
             all.add(client.submit(background));
         }
         rig.until(() -> all.getFirst().read.received > 8 << 20);
-        Rig.Result load = client.read(server.peer(), source.id(), 0, LARGE, into);
+        Reading load = client.read(server.peer(), source.id(), 0, LARGE, into);
         load.onEnd = () -> order.add("load");
         all.add(load);
         long background = all.subList(0, 8).stream().mapToLong(read -> read.read.received).sum();
@@ -148,14 +150,14 @@ final class TcpFairnessTest {
         assertTrue(meanwhile <= 2 * (ClientLane.WINDOW_BYTES + Ranges.MOST_RANGE_BYTES),
                 "background reads had what was asked for before, and when no range of the load waited: " + meanwhile);
         assertEquals(List.of("load"), order);
-        rig.until(() -> all.stream().allMatch(Rig.Result::ended));
+        rig.until(() -> all.stream().allMatch(Reading::ended));
         all.forEach(read -> assertEquals(ReadStatus.OK, read.status));
     }
 
     @Test
     void c89_aPeerThatDoesNotReadHoldsUpNobodyElse() throws IOException {
-        Rig.Side server = side("server", 1);
-        Rig.Side client = side("client", 1);
+        Side server = side("server", 1);
+        Side client = side("client", 1);
         Region source = server.register(rig.pattern(LARGE), Access.GUARDED);
         Region plain = server.register(rig.pattern(1 << 20), Access.READABLE);
         try (Raw raw = Raw.dialed(rig, server)) {
@@ -164,16 +166,16 @@ final class TcpFairnessTest {
             }
             rig.settle();
             long served = server.count(Counter.BYTES_SERVED);
-            Region into = client.register(rig.arena.allocate(1 << 20), Access.LOCAL_ONLY);
+            Region into = client.register(rig.arena().allocate(1 << 20), Access.LOCAL_ONLY);
             for (int i = 0; i < 20; i++) {
-                Rig.Result read = client.read(server.peer(), plain.id(), 0, 1 << 20, into);
+                Reading read = client.read(server.peer(), plain.id(), 0, 1 << 20, into);
                 rig.until(read::ended);
                 assertEquals(ReadStatus.OK, read.status);
             }
             assertEquals(served + (20 << 20), server.count(Counter.BYTES_SERVED), "nothing is queued for it");
-            assertEquals(1, server.guards.pinned, "one chunk");
-            rig.nowNs += server.config.times().stallNs();
-            rig.until(() -> server.guards.pinned == 0);
+            assertEquals(1, server.guards.pinned(), "one chunk");
+            rig.advance(rig.config(server).times().stallNs());
+            rig.until(() -> server.guards.pinned() == 0);
             assertEquals(0, source.uses());
         }
     }

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.testing.EngineRig.Reading;
+import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -29,15 +31,15 @@ final class TcpFuzzTest {
     @ValueSource(longs = {1, 2, 3, 4})
     void serverSurvivesAnyBytes(long seed) throws IOException {
         Random random = new Random(seed);
-        Rig.Side server = rig.side("server");
-        Rig.Side client = rig.side("client");
+        Side server = rig.side("server");
+        Side client = rig.side("client");
         Region source = server.register(rig.pattern(100_000), Access.READABLE);
         Region guarded = server.register(rig.pattern(100_000), Access.GUARDED);
         for (int round = 0; round < 100; round++) {
             boolean greeted = random.nextInt(4) > 0;
             try (Raw raw = greeted
                     ? Raw.dialed(rig, server)
-                    : Raw.dial(rig, server.endpoint())) {
+                    : Raw.dial(rig, Rig.endpoint(server))) {
                 raw.send(garbage(random, server, source.id(), guarded.id()));
                 for (int i = 0; i < 20; i++) {
                     rig.cycle();
@@ -45,17 +47,17 @@ final class TcpFuzzTest {
             }
         }
         MemorySegment to = rig.filled(1000, Rig.FILL);
-        Rig.Result good = client.read(server.peer(), source.id(), 0, 1000, client.register(to, Access.LOCAL_ONLY));
+        Reading good = client.read(server.peer(), source.id(), 0, 1000, client.register(to, Access.LOCAL_ONLY));
         rig.until(good::ended);
         assertEquals(ReadStatus.OK, good.status, "seed " + seed);
-        rig.nowNs += 60 * Rig.SECOND_NS;
+        rig.advance(60 * Rig.SECOND_NS);
         rig.settle();
-        assertEquals(0, server.guards.pinned, "seed " + seed);
+        assertEquals(0, server.guards.pinned(), "seed " + seed);
         assertEquals(0, source.uses(), "seed " + seed);
         assertEquals(0, guarded.uses(), "seed " + seed);
     }
 
-    private static ByteBuffer garbage(Random random, Rig.Side server, int plain, int guarded) {
+    private static ByteBuffer garbage(Random random, Side server, int plain, int guarded) {
         ByteBuffer bytes = Raw.buffer(20_000);
         for (int frames = random.nextInt(8); frames >= 0; frames--) {
             switch (random.nextInt(5)) {
@@ -83,13 +85,13 @@ final class TcpFuzzTest {
     @ValueSource(longs = {11, 12, 13})
     void clientSurvivesAnyAnswer(long seed) throws IOException {
         Random random = new Random(seed);
-        Rig.Side client = rig.side("client");
+        Side client = rig.side("client");
         MemorySegment memory = rig.filled(3000, Rig.FILL);
         Region into = client.register(memory, Access.LOCAL_ONLY);
         for (int round = 0; round < 60; round++) {
             try (Raw.Listener listener = new Raw.Listener(rig)) {
-                Rig.Result result = new Rig.Result();
-                result.read.from(listener.peer(), 1, 0, 1000).into(into, 1000).by(rig.nowNs + Rig.SECOND_NS);
+                Reading result = new Reading();
+                result.read.from(listener.peer(), 1, 0, 1000).into(into, 1000).by(rig.nowNs() + Rig.SECOND_NS);
                 client.submit(result);
                 Raw.Frame[] read = new Raw.Frame[1];
                 try (Raw raw = listener.serving(1000, read)) {
@@ -106,7 +108,7 @@ final class TcpFuzzTest {
                     raw.send(answer);
                     rig.settle();
                 }
-                rig.nowNs += 2 * Rig.SECOND_NS;
+                rig.advance(2 * Rig.SECOND_NS);
                 rig.until(result::ended);
                 rig.settle();
                 assertEquals(1, result.ends, "seed " + seed);

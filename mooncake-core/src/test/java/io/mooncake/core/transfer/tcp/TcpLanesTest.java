@@ -11,6 +11,8 @@ import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.testing.EngineRig.Reading;
+import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
@@ -33,21 +35,21 @@ final class TcpLanesTest {
         rig.close();
     }
 
-    private Rig.Side client(int lanes) {
+    private Side client(int lanes) {
         return rig.side(new NodeId("client", 7), "c", TcpConfig.defaults().withLanes(lanes));
     }
 
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 4, 16})
     void shouldSpreadALargeReadOverItsLanes(int lanes) {
-        Rig.Side server = rig.side("server");
-        Rig.Side client = client(lanes);
+        Side server = rig.side("server");
+        Side client = client(lanes);
         Region source = server.register(rig.pattern(LONG), Access.GUARDED);
         MemorySegment to = rig.filled(LONG, Rig.FILL);
         Region into = client.register(to, Access.LOCAL_ONLY);
         for (int round = 0; round < 3; round++) {
             to.fill(Rig.FILL);
-            Rig.Result read = new Rig.Result();
+            Reading read = new Reading();
             read.read.from(server.peer(), source.id(), 0, LONG).guardedBy(0, 42).into(into, 0).by(Long.MAX_VALUE);
             rig.until(client.submit(read)::ended);
             assertEquals(ReadStatus.OK, read.status);
@@ -56,24 +58,24 @@ final class TcpLanesTest {
             assertTrue(Rig.holdsPattern(to, 0, LONG, 0));
         }
         assertEquals(lanes, client.count(Counter.LANES_OPENED));
-        assertEquals(0, server.guards.pinned);
+        assertEquals(0, server.guards.pinned());
         assertEquals(0, client.count(Counter.STALE_COMPLETIONS) + client.count(Counter.RANGES_RESENT));
     }
 
     @Test
     void shouldMakeOneLaneForSmallReadsAndOneToThisHostUnlessToldOtherwise() {
-        Rig.Side server = rig.side("server");
-        Rig.Side four = client(4);
-        Rig.Side plain = rig.side("plain");
+        Side server = rig.side("server");
+        Side four = client(4);
+        Side plain = rig.side("plain");
         Region source = server.register(rig.pattern(LONG), Access.READABLE);
-        List<Rig.Result> reads = new ArrayList<>();
+        List<Reading> reads = new ArrayList<>();
         Region into = four.register(rig.filled(Ranges.SMALL_BYTES, Rig.FILL), Access.LOCAL_ONLY);
         for (int i = 0; i < 500; i++) {
             reads.add(four.read(server.peer(), source.id(), i, Ranges.SMALL_BYTES, into));
         }
         reads.add(plain.read(server.peer(), source.id(), 0, LONG,
                 plain.register(rig.filled(LONG, Rig.FILL), Access.LOCAL_ONLY)));
-        rig.until(() -> reads.stream().allMatch(Rig.Result::ended));
+        rig.until(() -> reads.stream().allMatch(Reading::ended));
         reads.forEach(read -> assertEquals(ReadStatus.OK, read.status));
         assertEquals(1, four.count(Counter.LANES_OPENED));
         assertEquals(1, plain.count(Counter.LANES_OPENED));
@@ -82,12 +84,12 @@ final class TcpLanesTest {
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 4})
     void shouldAskAgainOnAnotherLaneForWhatALostOneOwed(int lanes) throws IOException {
-        Rig.Side server = rig.side("server");
-        Rig.Side client = client(lanes);
+        Side server = rig.side("server");
+        Side client = client(lanes);
         Region source = server.register(rig.pattern(LONG), Access.GUARDED);
         MemorySegment to = rig.filled(LONG, Rig.FILL);
         try (Relay relay = new Relay(rig, server)) {
-            Rig.Result read = new Rig.Result();
+            Reading read = new Reading();
             read.read.from(relay.peer(), source.id(), 0, LONG)
                     .guardedBy(0, 42)
                     .into(client.register(to, Access.LOCAL_ONLY), 0)
@@ -106,18 +108,18 @@ final class TcpLanesTest {
             assertEquals(3, client.count(Counter.LANES_LOST));
             assertTrue(client.count(Counter.RANGES_RESENT) >= 3);
             rig.settle();
-            assertEquals(0, server.guards.pinned);
+            assertEquals(0, server.guards.pinned());
         }
     }
 
     @Test
     void shouldGiveUpAReadThatLosesLaneAfterLane() throws IOException {
-        Rig.Side server = rig.side("server");
-        Rig.Side client = client(1);
+        Side server = rig.side("server");
+        Side client = client(1);
         Region source = server.register(rig.pattern(LONG), Access.READABLE);
         try (Relay relay = new Relay(rig, server)) {
             relay.cutAfter = 3 << 20;
-            Rig.Result read = client.read(relay.peer(), source.id(), 0, LONG,
+            Reading read = client.read(relay.peer(), source.id(), 0, LONG,
                     client.register(rig.filled(LONG, Rig.FILL), Access.LOCAL_ONLY));
             rig.until(read::ended);
             assertEquals(ReadStatus.UNREACHABLE, read.status);
@@ -125,7 +127,7 @@ final class TcpLanesTest {
                     read.cause().getMessage());
             assertEquals(4, relay.accepted);
             relay.cutAfter = Long.MAX_VALUE;
-            Rig.Result next = client.read(relay.peer(), source.id(), 0, LONG,
+            Reading next = client.read(relay.peer(), source.id(), 0, LONG,
                     client.register(rig.filled(LONG, Rig.FILL), Access.LOCAL_ONLY));
             rig.until(next::ended);
             assertEquals(ReadStatus.OK, next.status);
@@ -134,24 +136,24 @@ final class TcpLanesTest {
 
     @Test
     void shouldEndAtTheDeadlineAlsoWhileItsRangesAreOnSeveralLanes() throws IOException {
-        Rig.Side server = rig.side("server");
-        Rig.Side client = client(4);
+        Side server = rig.side("server");
+        Side client = client(4);
         Region source = server.register(rig.pattern(LONG), Access.READABLE);
         MemorySegment to = rig.filled(LONG, Rig.FILL);
         try (Relay relay = new Relay(rig, server)) {
-            Rig.Result read = new Rig.Result();
+            Reading read = new Reading();
             read.read.from(relay.peer(), source.id(), 0, LONG)
                     .into(client.register(to, Access.LOCAL_ONLY), 0)
-                    .by(rig.nowNs + Rig.SECOND_NS);
+                    .by(rig.nowNs() + Rig.SECOND_NS);
             client.submit(read);
             rig.until(() -> read.read.received > 12 << 20 && relay.open() == 4);
             relay.frozen = true;
-            rig.nowNs += Rig.SECOND_NS;
+            rig.advance(Rig.SECOND_NS);
             rig.cycle();
             assertEquals(ReadStatus.TIMED_OUT, read.status);
             to.fill((byte) 0x77);
             relay.frozen = false;
-            Rig.Result next = client.read(relay.peer(), source.id(), 5, 100_000,
+            Reading next = client.read(relay.peer(), source.id(), 5, 100_000,
                     client.register(rig.filled(100_000, Rig.FILL), Access.LOCAL_ONLY));
             rig.until(next::ended);
             rig.settle();
@@ -162,56 +164,56 @@ final class TcpLanesTest {
 
     @Test
     void shouldLeaveAPeerAloneThatRefusesAndTryItAgainLater() throws IOException {
-        Rig.Side client = client(1);
+        Side client = client(1);
         Region into = client.register(rig.filled(64, Rig.FILL), Access.LOCAL_ONLY);
         Peer gone;
         try (Raw.Listener listener = new Raw.Listener(rig)) {
             gone = listener.peer();
         }
-        Rig.Result first = client.read(gone, 1, 0, 8, into);
+        Reading first = client.read(gone, 1, 0, 8, into);
         rig.until(first::ended);
         assertEquals(1, client.count(Counter.HANDSHAKES_REFUSED));
         for (int i = 0; i < 1000; i++) {
-            Rig.Result next = client.read(gone, 1, 0, 8, into);
+            Reading next = client.read(gone, 1, 0, 8, into);
             rig.cycle();
             assertEquals(ReadStatus.UNREACHABLE, next.status, "at once");
             String message = String.valueOf(next.cause().getMessage());
             assertTrue(message.contains("refused; suspected, left alone for"), message);
         }
         assertEquals(1, client.count(Counter.HANDSHAKES_REFUSED), "no connection was tried");
-        rig.nowNs += CoolDown.FIRST_NS;
-        Rig.Result probe = client.read(gone, 1, 0, 8, into);
+        rig.advance(CoolDown.FIRST_NS);
+        Reading probe = client.read(gone, 1, 0, 8, into);
         rig.until(probe::ended);
         assertEquals(2, client.count(Counter.HANDSHAKES_REFUSED));
     }
 
     @Test
     void shouldFailFastForAnotherLifeAndFindTheNewOne() {
-        Rig.Side server = rig.side("server");
-        Rig.Side client = client(1);
+        Side server = rig.side("server");
+        Side client = client(1);
         Region source = server.register(rig.pattern(64), Access.READABLE);
         Region into = client.register(rig.filled(64, Rig.FILL), Access.LOCAL_ONLY);
         Peer earlier = new Peer(new NodeId("server", 17), server.peer().addresses());
         for (int i = 0; i < 10; i++) {
-            Rig.Result stale = client.read(earlier, 1, 0, 8, into);
+            Reading stale = client.read(earlier, 1, 0, 8, into);
             rig.until(stale::ended);
             assertEquals(Kind.STALE_INCARNATION, stale.cause().kind());
         }
         assertEquals(1, server.count(Counter.HANDSHAKES_REFUSED));
-        Rig.Result read = client.read(server.peer(), source.id(), 0, 64, into);
+        Reading read = client.read(server.peer(), source.id(), 0, 64, into);
         rig.until(read::ended);
         assertEquals(ReadStatus.OK, read.status);
     }
 
     @Test
     void shouldNotLetOneSlowPeerFillTheQueue() throws IOException {
-        Rig.Side server = rig.side("server");
-        Rig.Side client = rig.side(new NodeId("client", 7), "c",
+        Side server = rig.side("server");
+        Side client = rig.side(new NodeId("client", 7), "c",
                 TcpConfig.defaults().withLimits(100, 1 << 20, 8).withPeerQueue(60));
         Region source = server.register(rig.pattern(64), Access.READABLE);
         Region into = client.register(rig.filled(64, Rig.FILL), Access.LOCAL_ONLY);
         try (Raw.Listener slow = new Raw.Listener(rig)) {
-            List<Rig.Result> reads = new ArrayList<>();
+            List<Reading> reads = new ArrayList<>();
             for (int i = 0; i < 70; i++) {
                 reads.add(client.read(slow.peer(), 1, 0, 8, into));
             }
@@ -221,7 +223,7 @@ final class TcpLanesTest {
             }
             assertEquals(ReadStatus.UNREACHABLE, reads.get(69).status);
             assertEquals(Kind.BACK_PRESSURE, reads.get(69).cause().kind());
-            Rig.Result other = client.read(server.peer(), source.id(), 0, 64, into);
+            Reading other = client.read(server.peer(), source.id(), 0, 64, into);
             rig.until(other::ended);
             assertEquals(ReadStatus.OK, other.status);
             assertFalse(reads.getFirst().ended());

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.testing.EngineRig.Reading;
+import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -24,8 +26,8 @@ final class TcpLargeTest {
     private static final long LENGTH = (1L << 31) + 1;
 
     private final Rig rig = new Rig();
-    private final Rig.Side server = rig.side("server");
-    private final Rig.Side client = rig.side("client");
+    private final Side server = rig.side("server");
+    private final Side client = rig.side("client");
 
     @TempDir
     Path folder;
@@ -39,7 +41,7 @@ final class TcpLargeTest {
         try (FileChannel file = FileChannel.open(folder.resolve(name), StandardOpenOption.CREATE_NEW,
                 StandardOpenOption.SPARSE,
                 StandardOpenOption.READ, StandardOpenOption.WRITE)) {
-            return file.map(MapMode.READ_WRITE, 0, LENGTH, rig.arena);
+            return file.map(MapMode.READ_WRITE, 0, LENGTH, rig.arena());
         }
     }
 
@@ -51,7 +53,7 @@ final class TcpLargeTest {
             file.set(ValueLayout.JAVA_BYTE, i, Rig.patternAt(i));
         }
         Region source = server.register(file, Access.READABLE);
-        Rig.Result result = new Rig.Result();
+        Reading result = new Reading();
         result.read.from(server.peer(), source.id(), LENGTH - 8, 8)
                 .into(client.register(target, Access.LOCAL_ONLY), LENGTH - 8)
                 .by(Long.MAX_VALUE);
@@ -71,7 +73,7 @@ final class TcpLargeTest {
             file.set(ValueLayout.JAVA_BYTE, i, Rig.patternAt(i));
         }
         Region source = server.register(file, Access.READABLE);
-        Rig.Result result = new Rig.Result();
+        Reading result = new Reading();
         result.read.from(server.peer(), source.id(), from, LENGTH - from)
                 .into(client.register(target, Access.LOCAL_ONLY), from)
                 .by(Long.MAX_VALUE);
@@ -87,7 +89,7 @@ final class TcpLargeTest {
         file.set(ValueLayout.JAVA_BYTE, LENGTH - 1, (byte) 0x5A);
         MemorySegment target = sparse("target");
         Region source = server.register(file, Access.READABLE);
-        Rig.Result result = client.read(server.peer(), source.id(), 0, LENGTH,
+        Reading result = client.read(server.peer(), source.id(), 0, LENGTH,
                 client.register(target, Access.LOCAL_ONLY));
         rig.until(result::ended);
         assertEquals(ReadStatus.OK, result.status);

@@ -13,6 +13,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Priority;
+import io.mooncake.testing.EngineRig.Reading;
 import java.net.ProtocolException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -72,7 +73,7 @@ final class TcpPartsTest {
     }
 
     private static Ranges ranges(long length, int lanes, Priority priority) {
-        GuardedRead read = new Rig.Result().read;
+        GuardedRead read = new Reading().read;
         read.from(new Peer(new NodeId("a", 1), Map.of()), 1, 0, length).withPriority(priority);
         Ranges ranges = new Ranges();
         ranges.begin(read, lanes);

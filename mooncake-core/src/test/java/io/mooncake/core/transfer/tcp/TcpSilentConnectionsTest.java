@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.channels.SocketChannel;
@@ -36,11 +37,11 @@ final class TcpSilentConnectionsTest {
 
     @Test
     void c80_fiveHundredSilentConnections() throws IOException {
-        Rig.Side server = rig.side(new NodeId("server", 1), "c", TcpConfig.defaults().withLimits(64, 4096, 1000));
-        Raw.dial(rig, server.endpoint()).close();
+        Side server = rig.side(new NodeId("server", 1), "c", TcpConfig.defaults().withLimits(64, 4096, 1000));
+        Raw.dial(rig, Rig.endpoint(server)).close();
         rig.settle();
         List<SocketChannel> silent = new ArrayList<>();
-        var endpoint = server.endpoint();
+        var endpoint = Rig.endpoint(server);
         var address = new InetSocketAddress(endpoint.host(), endpoint.port());
         for (int i = 0; i < CONNECTIONS; i++) {
             silent.add(SocketChannel.open(address));
@@ -48,7 +49,7 @@ final class TcpSilentConnectionsTest {
         rig.settle();
         long with = usedBytes();
         long before = server.count(Counter.HANDSHAKES_REFUSED);
-        rig.nowNs += server.config.times().handshakeNs();
+        rig.advance(rig.config(server).times().handshakeNs());
         rig.until(() -> server.count(Counter.HANDSHAKES_REFUSED) == before + CONNECTIONS);
         rig.settle();
         long without = usedBytes();

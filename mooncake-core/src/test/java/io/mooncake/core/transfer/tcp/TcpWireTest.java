@@ -9,6 +9,8 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.testing.EngineRig.Reading;
+import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
@@ -23,7 +25,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 final class TcpWireTest {
     private final Rig rig = new Rig();
-    private final Rig.Side server = rig.side("server");
+    private final Side server = rig.side("server");
 
     @AfterEach
     void close() {
@@ -130,10 +132,10 @@ final class TcpWireTest {
 
     @Test
     void c80_bytesThatAreNotTheProtocol() throws IOException {
-        Rig.Side client = rig.side("client");
+        Side client = rig.side("client");
         Region source = server.register(rig.pattern(4096), Access.READABLE);
         Region into = client.register(rig.filled(4096, Rig.FILL), Access.LOCAL_ONLY);
-        var endpoint = server.endpoint();
+        var endpoint = Rig.endpoint(server);
         byte[] clientHello = new byte[200];
         clientHello[0] = 0x16;
         clientHello[1] = 3;
@@ -148,11 +150,11 @@ final class TcpWireTest {
         try (Raw silent = Raw.dial(rig, endpoint); Raw partial = Raw.dial(rig, endpoint)) {
             partial.send(Raw.hello("raw", "c", server.id).limit(7));
             rig.settle();
-            Rig.Result good = client.read(server.peer(), source.id(), 0, 4096, into);
+            Reading good = client.read(server.peer(), source.id(), 0, 4096, into);
             rig.until(good::ended);
             assertEquals(ReadStatus.OK, good.status);
             assertFalse(silent.hasEnded() || partial.hasEnded());
-            rig.nowNs += server.config.times().handshakeNs();
+            rig.advance(rig.config(server).times().handshakeNs());
             assertEquals(0, silent.awaitEnd());
             assertEquals(0, partial.awaitEnd());
         }
@@ -162,12 +164,12 @@ final class TcpWireTest {
 
     @Test
     void c80_silentConnectionsPushOutTheirOwnOldest() throws IOException {
-        Rig.Side narrow = rig.side(new NodeId("narrow", 3), "c", TcpConfig.defaults().withLimits(16, 4096, 3));
+        Side narrow = rig.side(new NodeId("narrow", 3), "c", TcpConfig.defaults().withLimits(16, 4096, 3));
         List<Raw> strangers = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
-            strangers.add(Raw.dial(rig, narrow.endpoint()));
+            strangers.add(Raw.dial(rig, Rig.endpoint(narrow)));
             rig.settle();
-            rig.nowNs += 1;
+            rig.advance(1);
         }
         assertEquals(0, strangers.get(0).awaitEnd());
         assertEquals(0, strangers.get(1).awaitEnd());
@@ -184,7 +186,7 @@ final class TcpWireTest {
 
     @Test
     void shouldRefuseAnotherVersionByName() throws IOException {
-        try (Raw raw = Raw.dial(rig, server.endpoint())) {
+        try (Raw raw = Raw.dial(rig, Rig.endpoint(server))) {
             ByteBuffer hello = Raw.hello("raw", "c", server.id);
             raw.send(hello.put(Frames.VERSION_AT, (byte) 9));
             Raw.Frame refused = raw.next();
@@ -206,7 +208,7 @@ final class TcpWireTest {
         ByteBuffer noHello = Raw.read(server.id, 1, 0, 1);
         int errors = 0;
         for (ByteBuffer bytes : List.of(badName, badLengths, noHello)) {
-            try (Raw raw = Raw.dial(rig, server.endpoint())) {
+            try (Raw raw = Raw.dial(rig, Rig.endpoint(server))) {
                 raw.send(bytes);
                 assertEquals(0, raw.awaitEnd());
                 assertEquals(++errors, server.count(Counter.PROTOCOL_ERRORS));
@@ -223,7 +225,7 @@ final class TcpWireTest {
         Region source = server.register(rig.pattern(4096), Access.READABLE);
         ByteBuffer all = Raw.buffer(1000).put(Raw.hello("raw", "c", server.id));
         all.put(Raw.read(server.id, source.id(), 5, 10)).put(Raw.read(server.id, source.id(), 6, 11)).flip();
-        try (Raw raw = Raw.dial(rig, server.endpoint())) {
+        try (Raw raw = Raw.dial(rig, Rig.endpoint(server))) {
             while (all.hasRemaining()) {
                 raw.send(all.slice(all.position(), 1));
                 all.get();
@@ -234,7 +236,7 @@ final class TcpWireTest {
             assertEquals(24 + 11, raw.next().body.capacity());
             all.rewind();
         }
-        try (Raw raw = Raw.dial(rig, server.endpoint())) {
+        try (Raw raw = Raw.dial(rig, Rig.endpoint(server))) {
             raw.send(all.rewind());
             assertEquals(Frames.WELCOME, raw.next().type);
             assertEquals(24 + 10, raw.next().body.capacity());
@@ -261,15 +263,15 @@ final class TcpWireTest {
         Region source = server.register(rig.pattern(64 << 20), Access.GUARDED);
         try (Raw raw = Raw.dialed(rig, server)) {
             raw.send(Raw.read(server.id, source.id(), 1, 0, 64 << 20, 0, 42));
-            rig.until(() -> server.guards.pinned == 1);
+            rig.until(() -> server.guards.pinned() == 1);
             rig.settle();
-            assertEquals(1, server.guards.pinned, "the socket is full");
+            assertEquals(1, server.guards.pinned(), "the socket is full");
             assertEquals(1, source.uses());
-            rig.nowNs += server.config.times().stallNs() - 1;
+            rig.advance(rig.config(server).times().stallNs() - 1);
             rig.settle();
-            assertEquals(1, server.guards.pinned);
-            rig.nowNs += server.config.times().stallNs();
-            rig.until(() -> server.guards.pinned == 0);
+            assertEquals(1, server.guards.pinned());
+            rig.advance(rig.config(server).times().stallNs());
+            rig.until(() -> server.guards.pinned() == 0);
             assertEquals(0, source.uses());
             assertEquals(1, server.count(Counter.LANES_LOST));
         }
