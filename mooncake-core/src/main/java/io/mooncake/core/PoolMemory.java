@@ -9,6 +9,7 @@ import io.mooncake.core.transfer.shm.SharedMemory;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,6 +25,7 @@ record PoolMemory(@Nullable SharedMemory shared, MemorySource source) {
     private static final Path DEFAULT = Path.of("/dev/shm");
     /** Other programs live there too: by itself a node takes at most one part in so many of what is free. */
     private static final int SHARE = 2;
+    private static final Set<String> MEMORY_TYPES = Set.of("tmpfs", "ramfs", "hugetlbfs");
     private static final Logger LOG = LoggerFactory.getLogger(PoolMemory.class);
 
     /**
@@ -65,8 +67,23 @@ record PoolMemory(@Nullable SharedMemory shared, MemorySource source) {
     }
 
     private static PoolMemory in(Path directory, NodeConfig config, NodeId id) {
+        warnOfDisk(directory, id);
         SharedMemory shared = SharedMemory.create(directory, id, bytes(config), config.environment().nanoClock());
         return new PoolMemory(shared, shared::reserve);
+    }
+
+    private static void warnOfDisk(Path directory, NodeId id) {
+        try {
+            String type = Files.getFileStore(directory).type();
+            if (!MEMORY_TYPES.contains(type)) {
+                LOG.warn(
+                        "node {}: sharedMemory = '{}' is of type {}, no memory file system: what is written to the pool"
+                                + " goes to its disk, too; name a tmpfs, such as {}",
+                        id, directory, type, DEFAULT);
+            }
+        } catch (IOException e) {
+            LOG.debug("node {}: {} does not say what it is; whether it can be used is seen next", id, directory, e);
+        }
     }
 
     /** Slots and guards, each from a page on. */
@@ -88,14 +105,18 @@ record PoolMemory(@Nullable SharedMemory shared, MemorySource source) {
     private static @Nullable String objection(long bytes) {
         try {
             long free = Files.isDirectory(DEFAULT) ? Files.getFileStore(DEFAULT).getUsableSpace() : -1;
-            return free < 0
-                    ? "there is no " + DEFAULT
-                    : bytes <= free / SHARE
-                            ? null
-                            : DEFAULT + " has " + ByteSize.rounded((double) free) + " free, of which a pool of "
-                                    + ByteSize.rounded((double) bytes)
-                                    + " takes at most half by itself; set sharedMemory = " + DEFAULT
-                                    + " to have it all the same, or give the container more (--shm-size)";
+            if (free < 0) {
+                return "there is no " + DEFAULT;
+            }
+            if (bytes <= free / SHARE) {
+                return null;
+            }
+            return DEFAULT + " has " + ByteSize.rounded((double) free) + " free and the pool needs "
+                    + ByteSize.rounded((double) bytes) + (bytes > free
+                            ? ""
+                            : ", by itself at most half of that;"
+                                    + " set sharedMemory = " + DEFAULT + " to have it all the same")
+                    + "; in a container --shm-size gives more";
         } catch (IOException e) {
             return DEFAULT + " cannot be used: " + e.getMessage();
         }

@@ -25,6 +25,8 @@ import picocli.CommandLine.Spec;
         "Exit code 0: none did, and all memory came back; 1: one did, or the run failed; 2: bad input."})
 final class CancelCommand implements Callable<Integer> {
     private static final int BAR = 50;
+    /** What an engine that copies does without looking up. */
+    private static final long COPIED_CHUNK = 8 << 20;
 
     @Spec
     @SuppressWarnings("NullAway.Init") // by picocli
@@ -42,8 +44,8 @@ final class CancelCommand implements Callable<Integer> {
     @Option(names = "--window", paramLabel = "N", defaultValue = "4", description = "Pulls in flight; every second one goes into the pool, the others into the caller's own memory (default: ${DEFAULT-VALUE}).")
     private int window;
 
-    @Option(names = "--window-bytes", paramLabel = "SIZE", converter = SizeConverter.class, description = "What the engine may have outstanding and cannot recall, for the limit on when memory is available again (default: one chunk, 1MiB).")
-    private long windowBytes = EngineContext.MAX_CHUNK_BYTES;
+    @Option(names = "--window-bytes", paramLabel = "SIZE", converter = SizeConverter.class, description = "What the engine may have outstanding and cannot recall, for the limit on when memory is available again (default: one chunk, 1MiB by tcp, 8MiB by shm).")
+    private @Nullable Long windowBytes;
 
     @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of sizes, sources and moments (default: ${DEFAULT-VALUE}).")
     private long seed;
@@ -57,7 +59,7 @@ final class CancelCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
         long[] bounds = bounds();
-        CancelSettings settings = new CancelSettings(engine, count, bounds[0], bounds[1], window, windowBytes, seed,
+        CancelSettings settings = new CancelSettings(engine, count, bounds[0], bounds[1], window, windowBytes(), seed,
                 nodes.settings(ThreadingMode.SHARED).forEngine(engine));
         Json.checkWritable(json);
         FreeMemory.read(Path.of("/")).check(settings.bytes(), "--sizes or --window");
@@ -85,6 +87,10 @@ final class CancelCommand implements Callable<Integer> {
             Json.write(json, result);
         }
         return figures.violations().isEmpty() && figures.unbalanced().isEmpty() ? Main.OK : Main.FAILED;
+    }
+
+    private long windowBytes() {
+        return windowBytes != null ? windowBytes : engine.equals("shm") ? COPIED_CHUNK : EngineContext.MAX_CHUNK_BYTES;
     }
 
     private long[] bounds() {

@@ -13,7 +13,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The embedded nodes of a replay, joined by one registry and TCP over loopback. One thread. */
+/** The embedded nodes of a replay, set up as nodes are by default, joined by one registry. One thread. */
 final class Cluster implements AutoCloseable {
     private final List<Member> members = new ArrayList<>();
     private final Arena arena = Arena.ofShared();

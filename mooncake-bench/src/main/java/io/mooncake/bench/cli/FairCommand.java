@@ -102,9 +102,9 @@ final class FairCommand implements Callable<Integer> {
         ReplayOptions.within("--outstanding", outstanding, 1, 4000);
         ReplayOptions.within("--peers", peers, 1, 64);
         for (long size : new long[]{large, small, each}) {
-            if (size > 1L << 30) {
+            if (size < 1 || size > 1L << 30) {
                 throw new BadInputException(
-                        "--large, --small or --each = " + ByteSize.format(size) + " must be at most 1GiB");
+                        "--large, --small or --each = " + ByteSize.format(size) + " must be 1B to 1GiB");
             }
         }
         if (!(seconds > 0 && seconds <= 3600)) {

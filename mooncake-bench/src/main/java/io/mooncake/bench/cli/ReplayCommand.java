@@ -15,7 +15,8 @@ import picocli.CommandLine.Spec;
 
 /** Replays a request trace on embedded nodes, and verifies every byte that is read. */
 @Command(name = "replay", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, sortOptions = false, description = {
-        "Replays a request trace on embedded nodes that are joined by TCP over loopback.",
+        "Replays a request trace on embedded nodes that read each other by shared memory, where /dev/shm has room for"
+                + " their pools, else by TCP over loopback.",
         "Each request goes to the next node, reads the longest prefix that is cached anywhere in the cluster,"
                 + " and writes the rest; every byte read is verified.",
         "Exit code 0: all bytes were right; 1: the run failed; 2: bad input."})

@@ -11,6 +11,9 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /** What a replay has to show for itself, as a table for people and as JSON. */
 final class ReplayReport {
@@ -48,9 +51,9 @@ final class ReplayReport {
         out.printf(Locale.ROOT, "%,d requests, %,d references, %,d hits: hit ratio %.4f%n", stats.requests().count(),
                 stats.references(), stats.hits(), stats.hitRatio());
         out.printf(Locale.ROOT,
-                "%d %s, %s blocks, %,d a node, %s; %.1f s, %,.0f requests/s, %.2f GB/s read and written%n%n",
+                "%d %s, %s blocks, %,d a node, %s, by %s; %.1f s, %,.0f requests/s, %.2f GB/s read and written%n%n",
                 options.nodes(), options.nodes() == 1 ? "node" : "nodes", ByteSize.format(options.blockSize()),
-                options.capacity(), options.policy(), seconds,
+                options.capacity(), options.policy(), String.join(" or ", engines()), seconds,
                 stats.requests().count() / seconds, stats.requests().bytes() / 1e9 / seconds);
         line(out, "", "count", "bytes", "GB/s", "p50", "p99", "p999");
         for (AccessPath path : AccessPath.values()) {
@@ -63,6 +66,14 @@ final class ReplayReport {
                 stats.verificationErrors(), stats.failures());
         memory(out);
         out.flush();
+    }
+
+    /** By which nodes may have been reached, the shortest way first. */
+    private SortedSet<String> engines() {
+        return cluster.members()
+                .stream()
+                .flatMap(member -> member.node().addresses().keySet().stream())
+                .collect(Collectors.toCollection(TreeSet::new));
     }
 
     private static void row(PrintWriter out, String label, Measure measure, boolean moves) {
@@ -145,6 +156,7 @@ final class ReplayReport {
         map.put("requestTimes", measure(stats.requests(), true));
         map.put("memoryBefore", before.toMap());
         map.put("passes", passes());
+        map.put("engines", engines());
         Map<String, Object> config = options.toMap();
         config.putAll(source);
         map.put("config", config);

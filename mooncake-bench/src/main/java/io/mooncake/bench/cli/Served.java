@@ -61,7 +61,11 @@ public record Served(Child process, Map<String, String> addresses, List<BlockRef
             }
         }
         child.close();
-        throw new IllegalStateException("the serving process ended before it served; see its error above");
+        String ended = "the serving process ended before it served: see its error above";
+        if (child.waitFor(START) == Main.BAD_INPUT) {
+            throw new BadInputException(ended + " and correct --set");
+        }
+        throw new IllegalStateException(ended);
     }
 
     /**

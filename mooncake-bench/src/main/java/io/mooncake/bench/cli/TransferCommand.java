@@ -1,6 +1,5 @@
 package io.mooncake.bench.cli;
 
-import io.mooncake.core.NodeConfig;
 import io.mooncake.core.ThreadingMode;
 import io.mooncake.core.base.ByteSize;
 import java.io.IOException;
@@ -23,6 +22,9 @@ import picocli.CommandLine.Spec;
 /** How fast one process pulls from another over loopback, alone or against a reference program. */
 @Command(name = "transfer", sortOptions = false, mixinStandardHelpOptions = true, versionProvider = Main.Version.class, description = "Measures guarded pulls between two processes on loopback: latency, GB/s, allocation and processor time a size.")
 final class TransferCommand implements Callable<Integer> {
+    /** What {@code tcp.lanes} may be at most. */
+    private static final int MOST_LANES = 16;
+
     @Spec
     @SuppressWarnings("NullAway.Init") // by picocli
     private CommandSpec spec;
@@ -153,7 +155,7 @@ final class TransferCommand implements Callable<Integer> {
         ReplayOptions.within("--pairs", pairs, 1, 10_000);
         ReplayOptions.within("--runs", runs, 1, 100);
         for (int count : lanes) {
-            ReplayOptions.within("--lanes", count, 1, 64);
+            ReplayOptions.within("--lanes", count, 1, MOST_LANES);
         }
         if (reference != null && !Files.isReadable(reference)) {
             throw new BadInputException(
@@ -161,9 +163,7 @@ final class TransferCommand implements Callable<Integer> {
         }
         Json.checkWritable(json);
         FreeMemory.read(Path.of("/")).check(2 * region + blockSize, "--region");
-        PullSettings settings = new PullSettings(sizes, outstanding, seconds, region, blockSize, engine,
+        return new PullSettings(sizes, outstanding, seconds, region, blockSize, engine,
                 nodes.settings(ThreadingMode.INVOKER).forEngine(engine), verify, true);
-        lanes.forEach(count -> NodeConfig.builder("bench").set(ReferenceComparison.LANES, Integer.toString(count)));
-        return settings;
     }
 }

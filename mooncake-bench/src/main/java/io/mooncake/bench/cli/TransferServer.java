@@ -2,6 +2,7 @@ package io.mooncake.bench.cli;
 
 import io.mooncake.core.Node;
 import io.mooncake.core.NodeConfig;
+import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockWriter;
@@ -56,7 +57,7 @@ public final class TransferServer {
                         .spareSlots(1))
                 .build();
         PrintStream out = System.out;
-        try (Node node = Node.start(config)) {
+        try (Node node = start(config)) {
             long start = 0;
             for (long length : lengths) {
                 out.println("block " + HexFormat.of().formatHex(write(node, start, length).toBytes()));
@@ -71,6 +72,17 @@ public final class TransferServer {
             for (int got = 0; got >= 0;) {
                 got = System.in.read(ignored);
             }
+        }
+    }
+
+    /** What is wrong with the settings is said in one line, as the command itself would. */
+    private static Node start(NodeConfig config) {
+        try {
+            return Node.start(config);
+        } catch (MooncakeException e) {
+            System.err.println("serving process: " + e.getMessage());
+            System.exit(e.kind() == MooncakeException.Kind.CONFIG_ERROR ? Main.BAD_INPUT : Main.FAILED);
+            throw e;
         }
     }
 

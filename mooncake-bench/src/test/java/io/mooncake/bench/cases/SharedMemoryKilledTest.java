@@ -121,6 +121,17 @@ class SharedMemoryKilledTest {
         }
     }
 
+    @Test
+    void aProcessThatEndsWithoutClosingItsNodeGivesTheMemoryBack() throws IOException {
+        try (Child forgetful = Child.start(List.of(), SharedMemoryProgram.class,
+                List.of("forgetful", parent.toString()))) {
+            line(forgetful);
+            assertEquals(1, files("forgetful#", ".pool"));
+        }
+        assertEquals(0, files("forgetful#", ".pool"), "memory that nobody has");
+        Node.start(SharedMemoryProgram.config("c", parent.toString()).build()).close();
+    }
+
     private static String address(Node node, String engine) {
         String address = node.addresses().get(engine);
         assertNotNull(address);

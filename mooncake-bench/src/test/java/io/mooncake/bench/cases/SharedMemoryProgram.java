@@ -28,7 +28,7 @@ final class SharedMemoryProgram {
         return NodeConfig.builder(name).blockSize(BLOCK).poolSize(4 * BLOCK).spareSlots(1).sharedMemory(directory);
     }
 
-    /** {@code owner DIRECTORY}, or {@code reader DIRECTORY TCP SHM REFERENCE}. */
+    /** {@code owner DIRECTORY}, {@code forgetful DIRECTORY}, or {@code reader DIRECTORY TCP SHM REFERENCE}. */
     public static void main(String[] args) throws IOException {
         if (args[0].equals("owner")) {
             try (Node node = Node.start(config("owner", args[1]).build())) {
@@ -37,6 +37,9 @@ final class SharedMemoryProgram {
                 System.out.println(HexFormat.of().formatHex(write(node, 7).toBytes()));
                 awaitEnd();
             }
+        } else if (args[0].equals("forgetful")) {
+            System.out.println(Node.start(config("forgetful", args[1]).build()).id());
+            awaitEnd();
         } else {
             LocalRegistry registry = new LocalRegistry().withAddress("owner", "tcp", args[2])
                     .withAddress("owner", "shm", args[3]);

@@ -50,6 +50,14 @@ class CancelCommandTest {
     }
 
     @Test
+    void shouldSayInOneLineWhatTheServingNodeRefuses() {
+        CliRun run = CliRun.of("cancel", "--count", "1", "--sizes", "64KiB..64KiB", "--set", "tcp.bind=0.0.0.0");
+        assertEquals(Main.BAD_INPUT, run.exitCode(), run::err);
+        assertEquals(1, run.err().lines().count(), run::err);
+        assertTrue(run.err().contains("see its error above and correct --set"), run::err);
+    }
+
+    @Test
     void shouldSayHowFarPullsHadComeAndHowSoonMemoryIsAvailable() {
         CancelFigures figures = new CancelFigures(new CancelSettings("tcp", 1, 1024, 2048, 1, 1000, 1,
                 new NodeSettings(ThreadingMode.SHARED, IdleMode.PARK, Map.of())));

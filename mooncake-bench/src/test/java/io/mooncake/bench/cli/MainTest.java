@@ -18,7 +18,7 @@ class MainTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"--help", "--version", "replay --help", "replay --version", "transfer --help",
-            "cancel --help", "fair --help", "micro --help"})
+            "cancel --help", "fair --help", "simulate --help", "micro --help"})
     void shouldAnswerWhatItIs(String args) {
         CliRun run = CliRun.of(args.split(" "));
         assertEquals(Main.OK, run.exitCode(), run::err);
@@ -40,6 +40,8 @@ class MainTest {
             "cancel --sizes 1..64MiB", "cancel --sizes x..y", "cancel --threading invoker", "cancel --set x=1",
             "cancel --window-bytes 0", "cancel --json .", "cancel --sizes 1MiB..1GiB --window 16",
             "fair --outstanding 0", "fair --peers 0", "fair --seconds 0", "fair --large 2GiB",
+            "fair --each 0", "cancel --set pool.size=1GiB", "cancel --set threading=shared", "transfer --lanes 17",
+            "simulate --seeds 0", "simulate --trace", "simulate --threads -1",
             "fair --threading invoker",
             "replay --capacity 1000000000 --block-size 64GiB", "replay --nodes 1 --capacity 4 --policy clairvoyant"})
     void shouldAnswerBadInputWithOneLineAndExitCode2(String args) {

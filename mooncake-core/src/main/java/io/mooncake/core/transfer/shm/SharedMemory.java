@@ -73,6 +73,8 @@ public final class SharedMemory implements AutoCloseable {
         SharedDirectory directory = SharedDirectory.open(parent);
         long all = Math.addExact(Header.BYTES, bytes);
         LockedFile file = directory.create(SharedDirectory.poolName(owner), ".pool", all);
+        // Of a process that ends without closing its node: else the memory would be gone until a node starts here again.
+        file.data().toFile().deleteOnExit();
         try {
             return new SharedMemory(owner, directory, file, all, nanoClock);
         } catch (IOException e) {
