@@ -373,6 +373,9 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     }
 
     private void end(GuardedRead read, ReadStatus status, @Nullable MooncakeException cause) {
+        if (read.engineState != inbox) {
+            throw new IllegalStateException(read + " has ended before, and now " + status);
+        }
         inbox.ended();
         read.end(status, cause);
     }
@@ -455,15 +458,16 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
             finish(active.get(i), ReadStatus.CANCELED, cause);
         }
         turns.forEach(PeerPaths::destroy);
-        while (!inbox.isIdle()) {
-            GuardedRead read = inbox.poll();
-            if (read == null) {
-                Thread.onSpinWait();
-            } else {
-                end(read, ReadStatus.CANCELED, cause);
-            }
-        }
         fabric.close();
         landing.close();
+        inbox.drain(() -> endNext(cause));
+    }
+
+    private boolean endNext(MooncakeException cause) {
+        GuardedRead read = inbox.poll();
+        if (read != null) {
+            end(read, ReadStatus.CANCELED, cause);
+        }
+        return read != null;
     }
 }

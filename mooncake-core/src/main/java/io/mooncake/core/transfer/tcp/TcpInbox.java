@@ -1,29 +1,17 @@
 package io.mooncake.core.transfer.tcp;
 
+import io.mooncake.core.base.Tickets;
 import io.mooncake.core.transfer.Peer;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
 
-/**
- * What other threads hand to the poller: reads and messages, each on a ticket that is given back when it has ended.
- *
- * <pre>
- *   tickets   | closed:1 | taken:63 |     taken >= what is in the queue + what the poller has; closed: no more are given out
- * </pre>
- *
- * <p>So the queue cannot be full for whoever has a ticket, and when the poller closes, every accepted read is in its hands as soon as
- * no ticket is taken: a submit racing with the close is either refused or seen.
- */
+/** What other threads hand to the poller: reads and messages, each on a ticket that is given back when it has ended. */
 final class TcpInbox {
-    private static final long CLOSED = 1L << 62;
-
-    private final int capacity;
     private final MpscVarHandleArrayQueue<Object> queue;
-    private final AtomicLong tickets = new AtomicLong();
+    private final Tickets tickets;
 
     TcpInbox(int capacity) {
-        this.capacity = capacity;
+        tickets = new Tickets(capacity);
         queue = new MpscVarHandleArrayQueue<>(Math.max(2, capacity));
     }
 
@@ -40,8 +28,7 @@ final class TcpInbox {
 
     /** Any thread: hands over a read or a {@link Message}; false when there are too many, or the engine is closed. */
     boolean offer(Object command) {
-        if (tickets.getAndIncrement() >= capacity) {
-            tickets.getAndDecrement();
+        if (!tickets.take()) {
             return false;
         }
         if (!queue.offer(command)) {
@@ -61,16 +48,21 @@ final class TcpInbox {
 
     /** Gives a ticket back. */
     void ended() {
-        tickets.getAndDecrement();
+        tickets.giveBack();
     }
 
     /** Whether no ticket is taken. */
     boolean isIdle() {
-        return (tickets.get() & ~CLOSED) == 0;
+        return tickets.taken() == 0;
     }
 
     /** From now on nothing is accepted. */
     void close() {
-        tickets.getAndUpdate(taken -> taken | CLOSED);
+        tickets.close();
+    }
+
+    /** After that: ends what was accepted and did not reach the poller, until nothing is left. */
+    void drain(Tickets.Next next) {
+        tickets.drain(next);
     }
 }

@@ -314,6 +314,9 @@ final class TcpPoller implements Poller {
 
     /** Ends a read, which from now on is its owner's. */
     void end(GuardedRead read, ReadStatus status, @Nullable MooncakeException cause) {
+        if (read.engineState != inbox) {
+            throw new IllegalStateException(read + " has ended before, and now " + status);
+        }
         inbox.ended();
         read.end(status, cause);
     }
@@ -453,17 +456,19 @@ final class TcpPoller implements Poller {
         for (; !lanes.isEmpty();) {
             lose(lanes.getLast(), why);
         }
-        while (!inbox.isIdle()) {
-            Object command = inbox.poll();
-            if (command instanceof GuardedRead read) {
-                end(read, ReadStatus.CANCELED, cause);
-            } else if (command != null) {
-                messageGone();
-            } else {
-                Thread.onSpinWait();
-            }
-        }
+        peers.close(cause);
         close(acceptor.channel());
         close(selector);
+        inbox.drain(() -> endNext(cause));
+    }
+
+    private boolean endNext(MooncakeException cause) {
+        Object command = inbox.poll();
+        if (command instanceof GuardedRead read) {
+            end(read, ReadStatus.CANCELED, cause);
+        } else if (command != null) {
+            messageGone();
+        }
+        return command != null;
     }
 }
