@@ -87,6 +87,9 @@ final class Rig implements AutoCloseable {
             if (done.getAsBoolean()) {
                 return;
             }
+            if (Thread.currentThread().isInterrupted()) {
+                throw new AssertionError("not done within the test's time, after " + i + " duty cycles");
+            }
             cycle();
         }
         throw new AssertionError("not done after " + MANY_CYCLES + " duty cycles");
