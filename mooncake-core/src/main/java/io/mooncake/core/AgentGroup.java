@@ -134,10 +134,19 @@ final class AgentGroup implements AutoCloseable {
         }
         closed = true;
         if (invoked) {
-            agents.forEach(Agent::onClose);
+            agents.forEach(this::closeInvoked);
         } else {
             runners.forEach(runner -> runner.close(CLOSE_RETRY_MS,
                     thread -> LOG.warn("node {}: thread {} does not end", node, thread.getName())));
+        }
+    }
+
+    /** One that fails keeps none of the others from closing. */
+    private void closeInvoked(Agent agent) {
+        try {
+            agent.onClose();
+        } catch (RuntimeException e) {
+            LOG.error("node {}: agent {} failed in closing", node, agent.roleName(), e);
         }
     }
 

@@ -71,6 +71,7 @@ final class Part {
 
     void reset() {
         tried.clear();
+        read.received = 0;
         source = null;
         replica = null;
         pulling = null;

@@ -220,22 +220,35 @@ final class Pull implements TransferWork, ReadListener {
         node.sources().loads().add(part.read.owner().id(), 1);
         transfer().posted();
         part.engine = engine;
-        if (engine.submit(part.read)) {
+        boolean accepted;
+        try {
+            accepted = engine.submit(part.read);
+        } catch (RuntimeException e) {
+            notTaken(part);
+            throw e;
+        }
+        if (accepted) {
             return;
         }
-        part.engine = null;
-        node.sources().loads().add(part.read.owner().id(), -1);
-        if (part.replica == null) {
-            part.read.destination().release();
-        } else {
-            part.replica.end(false);
-            part.replica = null;
-        }
+        notTaken(part);
         if (node.life().isClosing()) {
             end(part, Outcome.CANCELED, null);
         } else {
             end(part, Outcome.UNREACHABLE, new MooncakeException(Kind.BACK_PRESSURE,
                     "the queue of engine " + engine.name() + " is full: submit less at a time, or again later"));
+        }
+    }
+
+    /** No engine has the read: gives back what it was to go into. */
+    private void notTaken(Part part) {
+        part.engine = null;
+        node.sources().loads().add(part.read.owner().id(), -1);
+        ReplicaWriter replica = part.replica;
+        if (replica == null) {
+            part.read.destination().release();
+        } else {
+            part.replica = null;
+            replica.end(false);
         }
     }
 

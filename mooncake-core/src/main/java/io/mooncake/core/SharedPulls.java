@@ -47,12 +47,17 @@ final class SharedPulls {
     /** The pull to wait for; null when mine is the one from now on, or when another version is pulled, which is nothing to wait for. */
     @Nullable
     Going join(Going mine) {
-        Going other = going.putIfAbsent(mine.id, mine);
-        if (other == null || !other.version.equals(mine.version)) {
-            return null;
+        for (;;) {
+            Going other = going.putIfAbsent(mine.id, mine);
+            if (other == null || !other.version.equals(mine.version)) {
+                return null;
+            }
+            other.awaited = true;
+            // Else whoever ends it in this moment may have looked before, and wakes nobody.
+            if (!other.over) {
+                return other;
+            }
         }
-        other.awaited = true;
-        return other;
     }
 
     /** It brought the block, or will not bring it. The second time does nothing. */

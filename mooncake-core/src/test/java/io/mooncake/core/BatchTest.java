@@ -41,6 +41,20 @@ class BatchTest {
     }
 
     @Test
+    void whatAnEarlierSubmissionReceivedIsNotCountedAgain() {
+        Transfer transfer = manual.prepare(Piece.of(k.id(), 0, Piece.WHOLE, Destination.at(region, 0))).submit();
+        engine.reads.getFirst().received = BLOCK;
+        engine.arrive(1);
+        assertEquals(State.COMPLETED, transfer.join());
+        assertEquals(BLOCK, transfer.received());
+        manual.source.store().evict(List.of(k.id()));
+        TestNodes.announced(manual.source);
+        assertEquals(State.FAILED, transfer.submit().join());
+        assertEquals(Outcome.ABSENT, transfer.outcome(0));
+        assertEquals(0, transfer.received());
+    }
+
+    @Test
     void oneMissingIdDoesNotSpoilTheRest() {
         Transfer batch = manual.prepare(ManualNodes.into(region, 0, k),
                 Piece.of(missing, 0, Piece.WHOLE, Destination.at(region, BLOCK)),

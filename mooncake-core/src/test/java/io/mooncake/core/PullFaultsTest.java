@@ -107,6 +107,31 @@ class PullFaultsTest {
     }
 
     @Test
+    void anEngineThatThrowsHasNotTakenTheRead() {
+        try (ManualNodes manual = new ManualNodes()) {
+            BlockRef ref = manual.block("k");
+            Region region = manual.region(1);
+            manual.engine.onSubmit = read -> {
+                manual.engine.reads.remove(read);
+                throw new UnsupportedOperationException("broken");
+            };
+            Transfer transfer = manual
+                    .prepare(ManualNodes.into(region, 0, ref),
+                            new Piece(ref.id(), ref, 0, Piece.WHOLE, Destination.replica(), 0))
+                    .submit();
+            manual.run();
+            assertEquals(Transfer.State.FAILED, transfer.state());
+            for (int i = 0; i < 2; i++) {
+                assertEquals(Outcome.REFUSED, transfer.outcome(i));
+                assertInstanceOf(UnsupportedOperationException.class,
+                        Objects.requireNonNull(transfer.cause(i)).getCause());
+            }
+            assertEquals(0, region.uses());
+            assertEquals(0, manual.node.usage().used());
+        }
+    }
+
+    @Test
     void aReplicaByAReferenceOfThisNodeIsThereOrNotOk() {
         try (TestNodes nodes = new TestNodes()) {
             Node a = nodes.start("a");

@@ -4,6 +4,7 @@ import static io.mooncake.core.ManualNodes.SLOTS;
 import static io.mooncake.core.TestNodes.BLOCK;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.Counter;
@@ -17,6 +18,8 @@ import io.mooncake.core.transfer.Transfer.State;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -35,6 +38,43 @@ class SharedPullTest {
         return manual.node.store()
                 .prepare(List.of(Piece.replica(k.id())), TransferOptions.DEFAULT.withTimeout(timeout))
                 .submit();
+    }
+
+    @Test
+    void whoeverWaitsForAPullThatEndsInThatMomentIsWoken() throws InterruptedException {
+        int rounds = 300_000;
+        AtomicInteger woken = new AtomicInteger();
+        SharedPulls shared = new SharedPulls(woken::incrementAndGet);
+        AtomicReference<SharedPulls.Going> going = new AtomicReference<>();
+        AtomicInteger ended = new AtomicInteger();
+        Thread ender = Thread.ofPlatform().start(() -> {
+            for (SharedPulls.Going last = null; ended.get() < rounds;) {
+                SharedPulls.Going next = going.get();
+                if (next == null || next.equals(last)) {
+                    Thread.yield();
+                } else {
+                    shared.end(next);
+                    last = next;
+                    ended.incrementAndGet();
+                }
+            }
+        });
+        int lost = 0;
+        for (int i = 0; i < rounds; i++) {
+            SharedPulls.Going first = new SharedPulls.Going(k);
+            SharedPulls.Going second = new SharedPulls.Going(k);
+            assertNull(shared.join(first));
+            int before = woken.get();
+            going.set(first);
+            boolean waits = shared.join(second) != null;
+            while (ended.get() == i) {
+                Thread.yield();
+            }
+            lost += waits && woken.get() == before ? 1 : 0;
+            shared.end(second);
+        }
+        ender.join();
+        assertEquals(0, lost);
     }
 
     @Test

@@ -180,6 +180,9 @@ public abstract class EngineRig implements AutoCloseable {
             if (done.getAsBoolean()) {
                 return;
             }
+            if (Thread.currentThread().isInterrupted()) {
+                throw new AssertionError("not done within the test's time, after " + i + " duty cycles");
+            }
             cycle();
         }
         throw new AssertionError("not done after " + MANY_CYCLES + " duty cycles");

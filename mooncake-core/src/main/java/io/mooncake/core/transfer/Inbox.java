@@ -1,7 +1,6 @@
 package io.mooncake.core.transfer;
 
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
@@ -21,11 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param <C> a read, or whatever else the engine is told
  */
 public final class Inbox<C> {
-    private static final long CLOSED = 1L << 62;
-
-    private final int capacity;
     private final MpscVarHandleArrayQueue<C> queue;
-    private final AtomicLong tickets = new AtomicLong();
+    private final Tickets tickets;
     private final AtomicBoolean rung = new AtomicBoolean();
 
     /**
@@ -34,7 +30,7 @@ public final class Inbox<C> {
      * @param capacity commands that may be accepted and not ended
      */
     public Inbox(int capacity) {
-        this.capacity = capacity;
+        tickets = new Tickets(capacity);
         queue = new MpscVarHandleArrayQueue<>(Math.max(2, capacity));
     }
 
@@ -45,8 +41,7 @@ public final class Inbox<C> {
      * @return false when there are too many, or the inbox is closed
      */
     public boolean offer(C command) {
-        if (tickets.getAndIncrement() >= capacity) {
-            tickets.getAndDecrement();
+        if (!tickets.take()) {
             return false;
         }
         if (!queue.offer(command)) {
@@ -89,7 +84,7 @@ public final class Inbox<C> {
 
     /** Gives the ticket of a command back that has ended. */
     public void ended() {
-        tickets.getAndDecrement();
+        tickets.giveBack();
     }
 
     /**
@@ -98,12 +93,12 @@ public final class Inbox<C> {
      * @return true when no ticket is taken
      */
     public boolean isIdle() {
-        return (tickets.get() & ~CLOSED) == 0;
+        return tickets.taken() == 0;
     }
 
     /** From now on nothing is accepted. */
     public void close() {
-        tickets.getAndUpdate(taken -> taken | CLOSED);
+        tickets.close();
     }
 
     /**
@@ -112,13 +107,12 @@ public final class Inbox<C> {
      * @param end ends one and gives its ticket back; the poller has ended what it had before
      */
     public void drain(Consumer<? super C> end) {
-        while (!isIdle()) {
+        tickets.drain(() -> {
             C command = queue.poll();
-            if (command == null) {
-                Thread.onSpinWait();
-            } else {
+            if (command != null) {
                 end.accept(command);
             }
-        }
+            return command != null;
+        });
     }
 }

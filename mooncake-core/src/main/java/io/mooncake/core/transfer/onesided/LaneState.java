@@ -155,6 +155,7 @@ final class LaneState implements LaneListener {
             sinceNs = poller.nowNs();
             cause = why;
             poller.context().counters().increment(Counter.LANES_LOST);
+            poller.tickBy(sinceNs + poller.config().times().flushNs());
             lane().fail();
             poller.onLost(this, false);
             destroyIfIdle();
@@ -185,6 +186,8 @@ final class LaneState implements LaneListener {
                     this + " brought nothing for " + times.stallNs() / 1_000_000 + " ms"));
         } else if (state == State.BROKEN && waitedNs >= times.flushNs()) {
             destroy();
+        } else if (state == State.BROKEN) {
+            poller.tickBy(sinceNs + times.flushNs());
         } else if (isDue() && paths.isWanted()) {
             connect();
         }

@@ -56,6 +56,7 @@ public final class OneSidedEngine implements TransferEngine {
 
     @Override
     public boolean submit(GuardedRead read) {
+        read.engineState = inbox;
         boolean accepted = inbox.offer(read);
         if (accepted) {
             fabric.wakeup();

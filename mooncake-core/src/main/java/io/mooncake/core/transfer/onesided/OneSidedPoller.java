@@ -204,7 +204,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         progress.begin(read, paths);
         progress.index = active.size();
         active.add(progress);
-        nextTickNs = earlier(nextTickNs, read.deadlineNs());
+        tickBy(read.deadlineNs());
         paths.begin(progress);
     }
 
@@ -344,7 +344,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
             read.cause = cause;
             read.dropIdle();
             read.drainByNs = nowNs + config.times().drainNs();
-            nextTickNs = earlier(nextTickNs, read.drainByNs);
+            tickBy(read.drainByNs);
             endIfDone(read);
         }
     }
@@ -375,6 +375,9 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     }
 
     private void end(GuardedRead read, ReadStatus status, @Nullable MooncakeException cause) {
+        if (read.engineState != inbox) {
+            throw new IllegalStateException(read + " has ended before, and now " + status);
+        }
         inbox.ended();
         read.end(status, cause);
     }
@@ -402,13 +405,13 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
             // Also one whose end is decided, but not told yet: its listener has a deadline.
             asked.expire();
         } else if (!late) {
-            nextTickNs = earlier(nextTickNs, asked.deadlineNs());
+            tickBy(asked.deadlineNs());
         }
         if (read.ending != null) {
             if (nowNs - read.drainByNs >= 0) {
                 read.paths().breakLanesOf(read);
             } else {
-                nextTickNs = earlier(nextTickNs, read.drainByNs);
+                tickBy(read.drainByNs);
             }
         } else if (late) {
             finish(read, ReadStatus.TIMED_OUT, null);
@@ -425,8 +428,11 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
                         + " credits";
     }
 
-    private static long earlier(long one, long other) {
-        return one - other < 0 ? one : other;
+    /** Something is due then: whatever is due by time is looked at then at the latest. */
+    void tickBy(long dueNs) {
+        if (dueNs - nextTickNs < 0) {
+            nextTickNs = dueNs;
+        }
     }
 
     @Override
@@ -454,8 +460,8 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
             finish(active.get(i), ReadStatus.CANCELED, cause);
         }
         turns.forEach(PeerPaths::destroy);
-        inbox.drain(read -> end(read, ReadStatus.CANCELED, cause));
         fabric.close();
         landing.close();
+        inbox.drain(read -> end(read, ReadStatus.CANCELED, cause));
     }
 }

@@ -183,8 +183,13 @@ final class PeerMemory implements AutoCloseable {
     @Nullable
     SharedBlock pin(long guardOffset, long expected, long offset, long length) {
         PinTable table = pins;
-        if (table == null || !table.isAcknowledged() || !isGuard(guardOffset)
-                || !Bounds.contains(offset, length, header.dataLength()) || !retain()) {
+        if (table == null || !isGuard(guardOffset) || !Bounds.contains(offset, length, header.dataLength())
+                || !retain()) {
+            return null;
+        }
+        // Retained before the first look into what may be unmapped.
+        if (!table.isAcknowledged()) {
+            release();
             return null;
         }
         int slot = (int) (guardOffset / Header.GUARD_STRIDE);

@@ -57,11 +57,17 @@ final class Greeting {
         in.get(from + Long.BYTES, nonce);
         int texts = from + Frames.HELLO_FIXED_BYTES;
         try {
-            return new Greeting(Frames.utf8(in, texts, clusterBytes),
+            Greeting greeting = new Greeting(Frames.utf8(in, texts, clusterBytes),
                     new NodeId(Frames.utf8(in, texts + clusterBytes, nameBytes), in.getLong(from)),
                     new NodeId(Frames.utf8(in, texts + clusterBytes + nameBytes, wantedBytes),
                             in.getLong(at + Frames.INCARNATION_AT)),
                     nonce);
+            // What is no UTF-8 becomes longer by being read.
+            if (greeting.clusterBytes().length > Frames.MAX_CLUSTER_BYTES) {
+                throw new ProtocolException("a handshake names a cluster of " + greeting.clusterBytes().length
+                        + " bytes, more than " + Frames.MAX_CLUSTER_BYTES);
+            }
+            return greeting;
         } catch (MooncakeException e) {
             throw (ProtocolException) new ProtocolException(e.getMessage()).initCause(e);
         }

@@ -243,7 +243,8 @@ final class PeerLanes {
                 + (why.getMessage() == null ? why.toString() : why.getMessage()), why);
     }
 
-    private void endAll(ReadStatus status, MooncakeException cause) {
+    /** Ends what waits for a lane. */
+    void endAll(ReadStatus status, MooncakeException cause) {
         for (Ranges ranges = waiting.poll(); ranges != null; ranges = waiting.poll()) {
             if (ranges.hasEnded()) {
                 peers.give(ranges);

@@ -113,6 +113,11 @@ final class Peers {
         }
     }
 
+    /** No lane is left and none is made any more: ends what waits for one. */
+    void close(MooncakeException cause) {
+        all.forEach(peer -> peer.endAll(ReadStatus.CANCELED, cause));
+    }
+
     /** Begins with a read. */
     Ranges take(GuardedRead read, int lanes) {
         Ranges ranges = spare;

@@ -314,6 +314,9 @@ final class TcpPoller implements Poller {
 
     /** Ends a read, which from now on is its owner's. */
     void end(GuardedRead read, ReadStatus status, @Nullable MooncakeException cause) {
+        if (read.engineState != inbox) {
+            throw new IllegalStateException(read + " has ended before, and now " + status);
+        }
         inbox.ended();
         read.end(status, cause);
     }
@@ -447,6 +450,9 @@ final class TcpPoller implements Poller {
         for (; !lanes.isEmpty();) {
             lose(lanes.getLast(), why);
         }
+        peers.close(cause);
+        close(acceptor.channel());
+        close(selector);
         inbox.drain(command -> {
             if (command instanceof GuardedRead read) {
                 end(read, ReadStatus.CANCELED, cause);
@@ -454,7 +460,5 @@ final class TcpPoller implements Poller {
                 messageGone();
             }
         });
-        close(acceptor.channel());
-        close(selector);
     }
 }

@@ -132,6 +132,7 @@ public final class TcpTransferEngine implements TransferEngine {
 
     @Override
     public boolean submit(GuardedRead read) {
+        read.engineState = poller.inbox();
         return offer(read);
     }
 

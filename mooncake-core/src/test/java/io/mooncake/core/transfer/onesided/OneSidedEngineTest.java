@@ -35,13 +35,14 @@ final class OneSidedEngineTest {
     private static final class Machines extends SimRig {
         private FabricLimits limits = new FabricLimits(128, 16, 1 << 20);
         private Map<Fault, Double> faults = Map.of();
+        private OneSidedConfig config = CONFIG;
         private final List<SimFabric> fabrics = new ArrayList<>();
 
         @Override
         protected TransferEngine engine(EngineContext context) {
             SimFabric fabric = network.join(context, limits);
             fabrics.add(fabric);
-            return new OneSidedEngine(context, new FaultyFabric(fabric, 1, faults), CONFIG);
+            return new OneSidedEngine(context, new FaultyFabric(fabric, 1, faults), config);
         }
     }
 
@@ -124,6 +125,31 @@ final class OneSidedEngineTest {
         assertEquals(ReadStatus.OK, reading.status);
         assertTrue(rig.nowNs() - beganNs >= SimRig.CONFIG.times().stallNs());
         assertTrue(EngineRig.holdsPattern(to, 0, BYTES, 0));
+    }
+
+    @Test
+    void shouldEndWhatWasGivenUpWithinItsBoundWhenTheBrokenLaneFlushesNothing() {
+        OneSidedConfig.Times times = new OneSidedConfig.Times(3_000_000, 60 * EngineRig.SECOND_NS, 60_000, 150_000,
+                50_000, 400_000);
+        rig.config = SimRig.CONFIG.withTimes(times);
+        EngineRig.Side owner = rig.side("owner");
+        EngineRig.Side reader = rig.side("reader");
+        long never = 60 * EngineRig.SECOND_NS;
+        rig.network.timing(new SimTiming(50_000, 10_000, 10_000, 4, never, never, 0));
+        Region source = pattern(owner, BYTES);
+        Reading reading = reader.read(owner, source, 0, BYTES, reader.own(rig.filled(BYTES, EngineRig.FILL)));
+        rig.until(() -> rig.fabrics.get(1).posted() > 0);
+        rig.freeze(owner);
+
+        long givenUpNs = rig.nowNs();
+        reading.givenUp = true;
+        reader.engine.abort(reading.read);
+        rig.until(reading::ended);
+
+        assertEquals(ReadStatus.CANCELED, reading.status);
+        long tookNs = rig.nowNs() - givenUpNs;
+        // Each of the steps is seen in the next duty cycle, which is 20 us later.
+        assertTrue(tookNs <= times.endBoundNs() + 100_000, tookNs + " ns");
     }
 
     @Test

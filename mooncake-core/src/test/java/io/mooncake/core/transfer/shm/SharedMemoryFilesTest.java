@@ -2,6 +2,7 @@ package io.mooncake.core.transfer.shm;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,6 +17,7 @@ import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.RegionTable;
+import io.mooncake.core.transfer.SharedBlock;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -27,6 +29,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Assumptions;
@@ -109,6 +112,20 @@ class SharedMemoryFilesTest {
         Files.createSymbolicLink(parent.resolve("mooncake-" + System.getProperty("user.name")), elsewhere);
         MooncakeException e = assertThrows(MooncakeException.class, this::create);
         assertTrue(e.getMessage().contains("no directory"), e.getMessage());
+    }
+
+    @Test
+    void aViewAskedForWhenTheMemoryWasJustLostIsNone() throws IOException {
+        try (Arena arena = Arena.ofShared(); SharedMemory shared = create()) {
+            layOut(shared, arena);
+            PeerMemory memory = PeerMemory.open(A, shared.address());
+            memory.beginPins(new NodeId("b", 2));
+            assertEquals(1, shared.lentPins().scan());
+            SharedBlock block = Objects.requireNonNull(memory.pin(0, 0, 0, 8));
+            block.unpin();
+            memory.close();
+            assertNull(memory.pin(0, 0, 0, 8));
+        }
     }
 
     @Test

@@ -171,7 +171,8 @@ final class TcpAuthenticationTest {
                 Raw.Frame proof = raw.next();
                 assertEquals(Frames.PROOF, proof.type);
                 raw.send(Raw.frame(Frames.WELCOME, 0, listener.id.incarnation(), proof.bytes()));
-                rig.until(read::ended);
+                rig.until(() -> read.ended() || client.count(Counter.LANES_OPENED) > 0);
+                assertEquals(0, client.count(Counter.LANES_OPENED), "its own proof opened the lane");
                 assertEquals(Kind.UNAUTHORIZED, read.cause().kind());
                 assertTrue(String.valueOf(read.cause().getMessage()).contains("somebody else"), "reflected");
             }
@@ -198,7 +199,8 @@ final class TcpAuthenticationTest {
                         raw.send(challenge);
                         raw.send(challenge.rewind());
                     }
-                    rig.until(read::ended);
+                    rig.until(() -> read.ended() || client.count(Counter.LANES_OPENED) > 0);
+                    assertEquals(0, client.count(Counter.LANES_OPENED), "nothing was proven");
                     assertEquals(fault == 2 ? Kind.PROTOCOL_ERROR : Kind.UNAUTHORIZED, read.cause().kind());
                 }
             }
@@ -246,6 +248,24 @@ final class TcpAuthenticationTest {
         assertTrue(ours.proves(in, 0, Credentials.CLIENT, greeting, other));
         assertFalse(ours.proves(in, 0, Credentials.SERVER, greeting, other));
         assertFalse(ours.proves(in.put(31, (byte) ~in.get(31)), 0, Credentials.CLIENT, greeting, other));
+    }
+
+    @Test
+    void shouldRefuseAClusterNameLongerThanAnyHas() throws IOException {
+        Side server = side("server", SECRET);
+        for (byte letter : new byte[]{'c', (byte) 0xFF}) {
+            // 200 bytes that are no UTF-8 are 600 when they have been read.
+            int bytes = letter == 'c' ? Frames.MAX_CLUSTER_BYTES + 1 : Frames.MAX_CLUSTER_BYTES;
+            ByteBuffer hello = Raw.hello("raw", "c".repeat(bytes), server.id);
+            for (int i = 0; i < bytes; i++) {
+                hello.put(Frames.HEADER_BYTES + Frames.HELLO_FIXED_BYTES + i, letter);
+            }
+            try (Raw raw = Raw.dial(rig, Rig.endpoint(server))) {
+                raw.send(hello);
+                assertEquals(0, raw.awaitEnd());
+            }
+        }
+        assertEquals(2, server.count(Counter.PROTOCOL_ERRORS));
     }
 
     @Test
