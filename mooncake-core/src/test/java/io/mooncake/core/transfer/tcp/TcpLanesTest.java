@@ -65,14 +65,14 @@ final class TcpLanesTest {
 
     @Test
     void shouldGoOnWithFewerLanesWhenThePeerMovesToThisHost() {
-        Rig.Side server = rig.side("server");
-        Rig.Side client = client(0);
+        Side server = rig.side("server");
+        Side client = client(0);
         Region source = server.register(rig.pattern(LONG), Access.READABLE);
         Region into = client.register(rig.filled(LONG, Rig.FILL), Access.LOCAL_ONLY);
         // Connects to this host and does not look like it.
-        Peer far = new Peer(server.id, Map.of("tcp", "0.0.0.0:" + server.endpoint().port()));
+        Peer far = new Peer(server.id, Map.of("tcp", "0.0.0.0:" + Rig.endpoint(server).port()));
         for (Peer at : List.of(far, server.peer(), far)) {
-            Rig.Result read = client.read(at, source.id(), 0, LONG, into);
+            Reading read = client.read(at, source.id(), 0, LONG, into);
             rig.until(read::ended);
             assertEquals(ReadStatus.OK, read.status);
         }
