@@ -82,7 +82,8 @@ final class PeerLanes {
         readdress(at);
         reads++;
         Ranges ranges = peers.take(read, laneLimit());
-        lanesWanted = Math.clamp(ranges.count(), lanesWanted, laneLimit());
+        // Where the peer has moved closer, fewer are allowed than were wanted before.
+        lanesWanted = (int) Math.min(Math.max(ranges.count(), lanesWanted), laneLimit());
         waiting.add(ranges);
         peers.touch(this);
     }

@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -58,6 +59,23 @@ final class TcpLanesTest {
         assertEquals(lanes, client.count(Counter.LANES_OPENED));
         assertEquals(0, server.guards.pinned);
         assertEquals(0, client.count(Counter.STALE_COMPLETIONS) + client.count(Counter.RANGES_RESENT));
+    }
+
+    @Test
+    void shouldGoOnWithFewerLanesWhenThePeerMovesToThisHost() {
+        Rig.Side server = rig.side("server");
+        Rig.Side client = client(0);
+        Region source = server.register(rig.pattern(LONG), Access.READABLE);
+        Region into = client.register(rig.filled(LONG, Rig.FILL), Access.LOCAL_ONLY);
+        // Connects to this host and does not look like it.
+        Peer far = new Peer(server.id, Map.of("tcp", "0.0.0.0:" + server.endpoint().port()));
+        // Where it is turns out with the first read; the second one wants more lanes.
+        for (Peer at : List.of(far, far, server.peer(), far)) {
+            Rig.Result read = client.read(at, source.id(), 0, LONG, into);
+            rig.until(read::ended);
+            assertEquals(ReadStatus.OK, read.status);
+        }
+        assertTrue(client.count(Counter.LANES_OPENED) > 1, "several to the far one");
     }
 
     @Test
