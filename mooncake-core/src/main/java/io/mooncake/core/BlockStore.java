@@ -100,12 +100,20 @@ public interface BlockStore {
     boolean acquire(BlockRef ref, BlockView reusable, Reach reach);
 
     /**
-     * Says in words which way a read of a block would go now, and what keeps it from the others; for people.
+     * Says in words which way a read of a block that the registry knows would go now, and what keeps it from the others; for people.
      *
      * @param id the block
      * @return for example {@code block x on node b#18: tcp (its address is known), because local: ...; shm: ...}
      */
     String explain(BlockId id);
+
+    /**
+     * The same for the node that a reference names, which the registry need not know to have the block.
+     *
+     * @param ref the block
+     * @return as {@link #explain(BlockId)}; it does not say whether the block is still there
+     */
+    String explain(BlockRef ref);
 
     /**
      * Looks up a request's blocks and holds those of the leading run that are on this node.
@@ -127,6 +135,9 @@ public interface BlockStore {
 
     /**
      * Prepares reads of any blocks, wherever they are.
+     *
+     * <p>An engine takes a bounded number of reads at a time, by TCP 2,048 from one peer. What is more ends at once, UNREACHABLE with
+     * the cause BACK_PRESSURE: submit it again when others are done.
      *
      * @param pieces what, and where to
      * @param options deadline and callback

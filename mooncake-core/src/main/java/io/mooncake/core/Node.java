@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * <pre>
  *   BlockStore ─▶ BlockManager ─▶ DramPool          a hit: no queue, no copy
  *       │
- *       └─▶ Pull ─▶ Scheduler ─▶ TransferEngine     local copy, or TCP from a peer, proven by the guard
+ *       └─▶ Pull ─▶ Scheduler ─▶ TransferEngine     a copy here, inside this host, or by TCP; proven by the guard
  *                   Registry       │
  *   Conductor ◀────────────────────┘ replicas committed, further attempts, announcements, evictions
  * </pre>
@@ -45,7 +45,8 @@ public final class Node implements AutoCloseable {
     }
 
     /**
-     * Starts a node: reserves its pool, binds its port, joins its registry, starts its agents.
+     * Starts a node: reserves its pool, binds its port, joins its registry, starts its agents. Every byte of the pool is written once, so
+     * that memory that is not there is an error now and no surprise later; that takes about a second a GiB.
      *
      * @param config the settings
      * @return the running node

@@ -115,8 +115,9 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Timeo
             positive("pool.size", size);
             long slots = size / blockSize;
             if (slots < 2 || slots > Integer.MAX_VALUE - 8) {
-                throw bad("pool.size", ByteSize.format(size), "holds " + slots + " blocks of "
-                        + ByteSize.format(blockSize) + ": at least 2 (one of them spare) and at most 2^31 are needed");
+                throw bad("pool.size", ByteSize.format(size), "has room for " + slots + " of "
+                        + ByteSize.format(blockSize)
+                        + " (block.size): at least 2 (one of them spare) and at most 2^31 are needed");
             }
             spareSlots = spareSlots == 0 ? Math.clamp(slots / 16, 1, 64) : spareSlots;
             if (spareSlots < 1 || spareSlots >= slots) {
@@ -124,7 +125,7 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Timeo
                         "must be at least 1 and less than the " + slots + " slots of the pool");
             }
             if (!sharedMemory.equals(SHARED_MEMORY_AUTO) && !sharedMemory.equals(SHARED_MEMORY_OFF)
-                    && !sharedMemory.startsWith("/")) {
+                    && (!sharedMemory.startsWith("/") || sharedMemory.indexOf('\0') >= 0)) {
                 throw bad("sharedMemory", sharedMemory, "must be the absolute path of a directory, "
                         + SHARED_MEMORY_AUTO + " or " + SHARED_MEMORY_OFF);
             }

@@ -81,6 +81,9 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         Registry registry = environment.registry();
         // Before the pool, whose reservation can take seconds.
         Supplier<EvictionPolicy> policy = EvictionPolicy.named(config.pool().evictionPolicy());
+        if (environment.engines() == null) {
+            TcpTransferEngine.check(tcp(config));
+        }
 
         NodeId id = NodeId.newLife(config.name(), environment.wallClock(), environment.random());
         Life life = new Life(id, environment.nanoClock());
@@ -141,11 +144,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
             }
             return engines;
         }
-        TcpTransferEngine tcp = new TcpTransferEngine(context,
-                TcpConfig.defaults()
-                        .withAddresses(config.tcp().bind(), config.tcp().advertise())
-                        .withSecret(config.cluster().secret())
-                        .withLanes(config.tcp().lanes()),
+        TcpTransferEngine tcp = new TcpTransferEngine(context, tcp(config),
                 TcpEnvironment.system(config.environment().threads()));
         undo.push(tcp.poller()::onClose);
         boolean shared = config.agents().threading() != ThreadingMode.DEDICATED;
@@ -158,6 +157,13 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 shared ? tcp.poller()::wakeup : null);
         undo.push(shm.poller()::onClose);
         return List.of(local, shm, tcp);
+    }
+
+    private static TcpConfig tcp(NodeConfig config) {
+        return TcpConfig.defaults()
+                .withAddresses(config.tcp().bind(), config.tcp().advertise())
+                .withSecret(config.cluster().secret())
+                .withLanes(config.tcp().lanes());
     }
 
     private static SharedBlocks views(List<TransferEngine> engines) {

@@ -93,6 +93,12 @@ final class NodeStore implements BlockStore, TransferHost {
     }
 
     @Override
+    public String explain(BlockRef ref) {
+        checkOpen();
+        return node.sources().explain(ref);
+    }
+
+    @Override
     public PrefixMatch match(List<BlockId> ids, Duration ttl) {
         checkOpen();
         return new HeldMatch(node.sources(), ids, positiveNs("ttl", ttl));

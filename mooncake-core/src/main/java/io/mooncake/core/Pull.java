@@ -130,9 +130,7 @@ final class Pull implements TransferWork, ReadListener {
         TransferEngine engine = owner == null ? null : node.sources().engineTo(owner, source.region(), length);
         if (owner == null || engine == null) {
             return mayRetry(part, Outcome.UNREACHABLE,
-                    new MooncakeException(Kind.PEER_UNREACHABLE, "node " + source.node() + (owner == null
-                            ? " is not known, or not in this incarnation"
-                            : " is reached by none of this node's engines")));
+                    new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));
         }
         part.read.from(owner, source.region(), source.offset() + part.piece.offset(), length)
                 .guardedBy(source.guardOffset(), source.guard())

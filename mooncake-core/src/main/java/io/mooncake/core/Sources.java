@@ -101,11 +101,13 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     /** Which way a read of a block would go, in words. */
     String explain(BlockId id) {
         BlockRef ref = find(id);
-        if (ref == null) {
-            return "block " + id + ": no node is known to have it";
-        }
+        return ref == null ? "block " + id + ": no node is known to have it" : explain(ref);
+    }
+
+    /** The same for the holder that a reference names, whether or not it still has the block. */
+    String explain(BlockRef ref) {
         Peer owner = registry.peer(ref.node());
-        return "block " + id + " on node " + ref.node() + ": " + (owner == null
+        return "block " + ref.id() + " on node " + ref.node() + ": " + (owner == null
                 ? "no way, because the node is not known, or not in this incarnation"
                 : PathChoice.explain(engines, owner, ref.region(), ref.length()));
     }

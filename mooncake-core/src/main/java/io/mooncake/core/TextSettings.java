@@ -19,13 +19,13 @@ final class TextSettings {
     static {
         ALL.put("cluster", NodeConfigBuilder::cluster);
         ALL.put("cluster.secret", (b, v) -> b.clusterSecret(ClusterSecret.of(v)));
-        ALL.put("cluster.secretFile", (b, v) -> b.clusterSecret(ClusterSecret.fromFile(Path.of(v))));
+        ALL.put("cluster.secretFile", (b, v) -> b.clusterSecret(ClusterSecret.fromFile(path("cluster.secretFile", v))));
         ALL.put("pool.size", (b, v) -> b.poolSize(ByteSize.parse("pool.size", v)));
         ALL.put("block.size", (b, v) -> b.blockSize(ByteSize.parse("block.size", v)));
         ALL.put("pool.spareSlots", (b, v) -> b.spareSlots(integer("pool.spareSlots", v)));
         ALL.put("pool.checksums", (b, v) -> b.checksums(bool("pool.checksums", v)));
         ALL.put("eviction.policy", NodeConfigBuilder::evictionPolicy);
-        ALL.put("sharedMemory", NodeConfigBuilder::sharedMemory);
+        ALL.put("sharedMemory", (b, v) -> b.sharedMemory(v.startsWith("/") ? v : v.toLowerCase(Locale.ROOT)));
         ALL.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
         ALL.put("tcp.advertise", (b, v) -> b.advertise(Endpoint.parse(v, 0)));
         ALL.put("tcp.lanes", (b, v) -> b.tcpLanes(integer("tcp.lanes", v)));
@@ -53,7 +53,7 @@ final class TextSettings {
         } catch (MooncakeException e) {
             throw e.getMessage().startsWith(key)
                     ? e
-                    : NodeConfig.bad(key, value, "is no setting's value: " + e.getMessage());
+                    : NodeConfig.bad(key, value, "cannot be used: " + e.getMessage());
         }
     }
 
@@ -63,6 +63,13 @@ final class TextSettings {
             case "false", "off" -> false;
             default -> throw NodeConfig.bad(key, value, "is neither on nor off");
         };
+    }
+
+    private static Path path(String key, String value) {
+        if (value.isEmpty() || value.indexOf('\0') >= 0) {
+            throw NodeConfig.bad(key, value, "is no file's name");
+        }
+        return Path.of(value);
     }
 
     private static int integer(String key, String value) {

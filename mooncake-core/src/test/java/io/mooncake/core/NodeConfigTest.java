@@ -5,10 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.pool.MemorySource;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -19,7 +21,8 @@ class NodeConfigTest {
     @CsvSource({"pool.size,-1", "pool.size,''", "pool.size,12xyz", "pool.size,0", "pool.size,1", "block.size,0.3b",
             "block.size,99999999999999999999", "pool.spareSlots,-1", "pool.spareSlots,16", "pool.spareSlots,abc",
             "writer.ttl,0s", "writer.ttl,-1s", "writer.ttl,5", "transfer.timeout,0ms", "threading,many", "idle,never",
-            "tcp.bind,'[::1'", "tcp.lanes,x", "tcp.bind,'h:99999'", "cluster,' '"})
+            "tcp.bind,'[::1'", "tcp.lanes,x", "tcp.bind,'h:99999'", "cluster,' '", "cluster.secretFile,''",
+            "sharedMemory,''", "sharedMemory,yes", "sharedMemory,shm/dir"})
     void C08_aBadSettingNamesKeyAndValue(String key, String value) {
         MooncakeException e = assertThrows(MooncakeException.class,
                 () -> NodeConfig.builder("a").set(key, value).build());
@@ -38,6 +41,19 @@ class NodeConfigTest {
                 NodeConfig.builder("a").set("tcp.bind", "[::1]:9000").build().tcp().bind());
         assertEquals(ThreadingMode.INVOKER,
                 NodeConfig.builder("a").set("threading", "invoker").build().agents().threading());
+        assertEquals("off", NodeConfig.builder("a").set("sharedMemory", "Off").build().pool().sharedMemory());
+        assertEquals("/dev/SHM", NodeConfig.builder("a").set("sharedMemory", "/dev/SHM").build().pool().sharedMemory());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"tcp.bind,0.0.0.0:0", "tcp.bind,no.such.host.invalid:0", "tcp.advertise,[::]:80", "tcp.lanes,17",
+            "tcp.lanes,-1"})
+    void aWrongTcpSettingIsToldBeforeMemoryIsTaken(String key, String value) {
+        MemorySource none = (bytes, alignment, arena) -> fail("took " + bytes + " bytes first");
+        MooncakeException e = assertThrows(MooncakeException.class,
+                () -> Node.start(NodeConfig.builder("a").set(key, value).memory(none).build()));
+        assertEquals(Kind.CONFIG_ERROR, e.kind());
+        assertTrue(e.getMessage().startsWith(key) && e.getMessage().contains(value), e.getMessage());
     }
 
     @Test

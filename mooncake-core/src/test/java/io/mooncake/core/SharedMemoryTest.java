@@ -15,6 +15,7 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.MemorySource;
+import io.mooncake.core.registry.LocalRegistry;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import java.io.IOException;
@@ -208,6 +209,21 @@ class SharedMemoryTest {
         Node without = nodes.start("c", builder -> builder.sharedMemory("off"));
         String byTcp = without.store().explain(ID);
         assertTrue(byTcp.contains(": tcp (its address is known), because local: the block is on another node"), byTcp);
+    }
+
+    @Test
+    void explainTellsOfAReferenceThatTheRegistryDoesNotKnow() {
+        Node owner = start("a");
+        BlockRef ref = TestNodes.write(owner, ID, BLOCK, 7);
+        LocalRegistry given = new LocalRegistry().withAddress("a", "tcp",
+                owner.endpoint().orElseThrow().toString());
+        Node reader = nodes.start("b", builder -> builder.sharedMemory("off").registry(given));
+        assertTrue(reader.store().explain(ID).endsWith("no node is known to have it"), reader.store().explain(ID));
+        String known = reader.store().explain(ref);
+        assertTrue(known.contains(": tcp (its address is known), because local: "), known);
+        Node alone = nodes.start("c", builder -> builder.sharedMemory("off").registry(new LocalRegistry()));
+        String unknown = alone.store().explain(ref);
+        assertTrue(unknown.endsWith("no way, because the node is not known, or not in this incarnation"), unknown);
     }
 
     @Test

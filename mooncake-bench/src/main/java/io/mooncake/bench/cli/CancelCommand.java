@@ -58,7 +58,7 @@ final class CancelCommand implements Callable<Integer> {
     public Integer call() throws IOException {
         long[] bounds = bounds();
         CancelSettings settings = new CancelSettings(engine, count, bounds[0], bounds[1], window, windowBytes, seed,
-                nodes.settings(ThreadingMode.SHARED));
+                nodes.settings(ThreadingMode.SHARED).forEngine(engine));
         Json.checkWritable(json);
         FreeMemory.read(Path.of("/")).check(settings.bytes(), "--sizes or --window");
         PrintWriter out = spec.commandLine().getOut();

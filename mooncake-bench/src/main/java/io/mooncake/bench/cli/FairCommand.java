@@ -110,7 +110,7 @@ final class FairCommand implements Callable<Integer> {
         if (!(seconds > 0 && seconds <= 3600)) {
             throw new BadInputException("--seconds = " + seconds + " must be more than 0 and at most 3600");
         }
-        NodeSettings settings = nodes.settings(ThreadingMode.SHARED);
+        NodeSettings settings = nodes.settings(ThreadingMode.SHARED).forEngine(engine);
         if (settings.threading() == ThreadingMode.INVOKER) {
             throw new BadInputException("--threading = invoker has no poller of its own: use shared or dedicated");
         }

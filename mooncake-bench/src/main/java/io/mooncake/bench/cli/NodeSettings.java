@@ -29,6 +29,11 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
         return new NodeSettings(threading, idle, all);
     }
 
+    /** For one engine: pools are shared where that is what is measured, and nobody looks for readers where it is not. */
+    NodeSettings forEngine(String engine) {
+        return engine.equals("shm") || more.containsKey("sharedMemory") ? this : with("sharedMemory", "off");
+    }
+
     /** For a process that serves: its node has a thread of its own in any case. */
     NodeSettings serving() {
         return threading == ThreadingMode.INVOKER ? new NodeSettings(ThreadingMode.SHARED, idle, more) : this;

@@ -162,7 +162,7 @@ final class TransferCommand implements Callable<Integer> {
         Json.checkWritable(json);
         FreeMemory.read(Path.of("/")).check(2 * region + blockSize, "--region");
         PullSettings settings = new PullSettings(sizes, outstanding, seconds, region, blockSize, engine,
-                nodes.settings(ThreadingMode.INVOKER), verify, true);
+                nodes.settings(ThreadingMode.INVOKER).forEngine(engine), verify, true);
         lanes.forEach(count -> NodeConfig.builder("bench").set(ReferenceComparison.LANES, Integer.toString(count)));
         return settings;
     }

@@ -2,6 +2,7 @@ package io.mooncake.core.transfer.shm;
 
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.ForeignPins;
+import java.io.File;
 import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.nio.channels.FileChannel;
@@ -26,6 +27,8 @@ final class LentPins implements ForeignPins, AutoCloseable {
     private static final int MAX_READERS = 1024;
     private static final long LIFE_CHECK_NS = 100_000_000;
     private static final String SUFFIX = ".pins";
+    /** Further looks after the directory's time has changed: a file that comes within the same tick of the file system's clock changes it no more. */
+    private static final int LOOKS = 20;
 
     /** One reader that lives, or died a moment ago. */
     private static final class Reader implements AutoCloseable {
@@ -58,14 +61,18 @@ final class LentPins implements ForeignPins, AutoCloseable {
 
     private final NodeId owner;
     private final Path directory;
+    private final File directoryFile;
     private final LongSupplier nanoClock;
     /** Replaced under the lock; read without it to see that there is none. */
     private volatile List<Reader> readers = List.of();
     private long checkedNs;
+    private long changedMs = -1;
+    private int looks;
 
     LentPins(NodeId owner, Path directory, LongSupplier nanoClock) {
         this.owner = owner;
         this.directory = directory;
+        directoryFile = directory.toFile();
         this.nanoClock = nanoClock;
         checkedNs = nanoClock.getAsLong();
     }
@@ -113,15 +120,33 @@ final class LentPins implements ForeignPins, AutoCloseable {
     /** The engine's slow tick: takes in the tables that are new. */
     synchronized int scan() {
         int found = 0;
+        if (mayHaveNewFiles()) {
+            found = takeInAll();
+        }
+        if (!readers.isEmpty() && nanoClock.getAsLong() - checkedNs >= LIFE_CHECK_NS) {
+            dropDead();
+        }
+        return found;
+    }
+
+    /** A look at the directory's time instead of one at its files: this is asked on and on, and nearly always in vain. */
+    private boolean mayHaveNewFiles() {
+        long now = directoryFile.lastModified();
+        if (now != changedMs) {
+            changedMs = now;
+            looks = LOOKS;
+        }
+        return looks > 0 && looks-- > 0;
+    }
+
+    private int takeInAll() {
+        int found = 0;
         try (DirectoryStream<Path> files = Files.newDirectoryStream(directory, owner + "@*" + SUFFIX)) {
             for (Path file : files) {
                 found += takeIn(file) ? 1 : 0;
             }
         } catch (IOException e) {
             LOG.warn("node {}: cannot look for readers in {}", owner, directory, e);
-        }
-        if (!readers.isEmpty() && nanoClock.getAsLong() - checkedNs >= LIFE_CHECK_NS) {
-            dropDead();
         }
         return found;
     }

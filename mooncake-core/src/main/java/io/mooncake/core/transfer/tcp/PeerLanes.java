@@ -76,7 +76,8 @@ final class PeerLanes {
     void add(GuardedRead read, @Nullable String at) {
         if (reads >= poller.config().limits().peerQueue()) {
             poller.end(read, ReadStatus.UNREACHABLE, new MooncakeException(Kind.BACK_PRESSURE, "node " + id
-                    + " by tcp: " + reads + " reads wait for it already, which is all that may for one peer"));
+                    + " by tcp: " + reads + " reads wait for it already, which is all that may for one peer:"
+                    + " submit it again when some of them are done"));
             return;
         }
         readdress(at);

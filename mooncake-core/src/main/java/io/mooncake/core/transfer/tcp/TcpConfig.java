@@ -80,14 +80,13 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable 
         public Limits {
             atLeast("queue capacity", queue, 1);
             atLeast("queue capacity of a peer", peerQueue, 1);
-            atLeast("lanes", lanes, 0);
             atLeast("chunk bytes", chunkBytes, 1);
             atLeast("connections without handshake", handshaking, 1);
             atLeast("send buffer bytes", sendBufferBytes, 0);
             atLeast("receive buffer bytes", receiveBufferBytes, 0);
-            if (lanes > MAX_LANES) {
-                throw new MooncakeException(Kind.CONFIG_ERROR,
-                        "tcp.lanes = " + lanes + " must be at most " + MAX_LANES);
+            if (lanes < 0 || lanes > MAX_LANES) {
+                throw new MooncakeException(Kind.CONFIG_ERROR, "tcp.lanes = '" + lanes + "' must be 1 to " + MAX_LANES
+                        + ", or 0 for one to this host and a few to others");
             }
             if (chunkBytes > EngineContext.MAX_CHUNK_BYTES) {
                 throw new MooncakeException(Kind.CONFIG_ERROR,

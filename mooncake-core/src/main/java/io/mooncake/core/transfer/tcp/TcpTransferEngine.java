@@ -50,10 +50,6 @@ public final class TcpTransferEngine implements TransferEngine {
         }
         InetAddress address = allowed(config);
         Endpoint told = config.advertised();
-        if (told != null && resolve("advertised", told).isAnyLocalAddress()) {
-            throw new MooncakeException(Kind.CONFIG_ERROR,
-                    "advertised address " + told + " stands for no host: name one that peers can dial");
-        }
         InetSocketAddress bound;
         try (Opening opening = new Opening()) {
             opening.selector = Selector.open();
@@ -65,17 +61,28 @@ public final class TcpTransferEngine implements TransferEngine {
             opening.kept = true;
         } catch (IOException e) {
             throw new MooncakeException(Kind.CONFIG_ERROR, "tcp engine of node " + context.self() + " cannot listen on "
-                    + config.bind() + ": " + e.getMessage() + ": choose another port, or 0 for any free one", e);
+                    + config.bind() + ": " + e.getMessage()
+                    + ": set tcp.bind to an address of this host and a free port, or 0 for any", e);
         }
         advertised = told == null
                 ? new Endpoint(bound.getAddress().getHostAddress(), bound.getPort())
                 : new Endpoint(told.host(), told.port() == 0 ? bound.getPort() : told.port());
     }
 
+    /**
+     * Checks the addresses without binding any, for whoever has something costly to do before.
+     *
+     * @param config settings
+     * @throws MooncakeException CONFIG_ERROR for an address that must not be bound or advertised, or is not known
+     */
+    public static void check(TcpConfig config) {
+        allowed(config);
+    }
+
     /** Without a secret any stranger could read: only on loopback are there none. */
     private static InetAddress allowed(TcpConfig config) {
         Endpoint bind = config.bind();
-        InetAddress address = resolve("bind", bind);
+        InetAddress address = resolve("tcp.bind", bind);
         if (config.secret() == null && !address.isLoopbackAddress()) {
             throw new MooncakeException(Kind.CONFIG_ERROR, "tcp.bind: address " + bind + (address.isAnyLocalAddress()
                     ? " stands for every interface"
@@ -87,6 +94,11 @@ public final class TcpTransferEngine implements TransferEngine {
             throw new MooncakeException(Kind.CONFIG_ERROR, "tcp.bind: address " + bind
                     + " stands for every interface, peers cannot dial it: set tcp.advertise to one that they can");
         }
+        Endpoint told = config.advertised();
+        if (told != null && resolve("tcp.advertise", told).isAnyLocalAddress()) {
+            throw new MooncakeException(Kind.CONFIG_ERROR,
+                    "tcp.advertise: address " + told + " stands for no host: name one that peers can dial");
+        }
         return address;
     }
 
@@ -94,7 +106,8 @@ public final class TcpTransferEngine implements TransferEngine {
         try {
             return InetAddress.getByName(endpoint.host());
         } catch (UnknownHostException e) {
-            throw new MooncakeException(Kind.CONFIG_ERROR, what + " address " + endpoint + ": unknown host", e);
+            throw new MooncakeException(Kind.CONFIG_ERROR, what + ": address " + endpoint
+                    + ": unknown host: write an address, or a name that this host can look up", e);
         }
     }
 
