@@ -69,7 +69,7 @@ class ChecksumTest {
             }
         })) {
             flip(written, ref.offset() + 2 * MIB + 99);
-            Transfer transfer = reader.store().prepare(List.of(Piece.replica(ID)), TransferOptions.DEFAULT);
+            Transfer transfer = TestNodes.prepare(reader, Piece.replica(ID));
             assertEquals(Transfer.State.FAILED, transfer.submit().join());
             assertEquals(Outcome.CHECKSUM, transfer.outcome(0));
             assertEquals(1, reader.counters().get(Counter.PIECES_CHECKSUM));
@@ -84,9 +84,7 @@ class ChecksumTest {
         BlockRef ref = TestNodes.write(node, ID, LENGTH, 7);
         flip(pool, ref.offset() + LENGTH - 1);
         Region region = nodes.region(node, LENGTH);
-        Transfer transfer = node.store()
-                .prepare(List.of(Piece.of(ID, 0, Piece.WHOLE, new Destination.At(region, 0))),
-                        TransferOptions.DEFAULT);
+        Transfer transfer = TestNodes.prepare(node, Piece.of(ID, 0, Piece.WHOLE, new Destination.At(region, 0)));
         assertEquals(Transfer.State.FAILED, transfer.submit().join());
         assertEquals(Outcome.CHECKSUM, transfer.outcome(0));
         TestNodes.announced(node);
@@ -102,7 +100,7 @@ class ChecksumTest {
         Node reader = start("reader");
         BlockRef written = TestNodes.write(first, ID, LENGTH, 7);
         assertEquals(Transfer.State.COMPLETED,
-                second.store().prepare(List.of(Piece.replica(ID)), TransferOptions.DEFAULT).submit().join());
+                TestNodes.prepare(second, Piece.replica(ID)).submit().join());
         TestNodes.announced(second);
         BlockRef copy = second.store()
                 .locations(ID)
@@ -113,9 +111,7 @@ class ChecksumTest {
         flip(secondPool, copy.offset() + 5);
 
         Region region = nodes.region(reader, LENGTH);
-        Transfer transfer = reader.store()
-                .prepare(List.of(Piece.of(copy, 0, Piece.WHOLE, new Destination.At(region, 0))),
-                        TransferOptions.DEFAULT);
+        Transfer transfer = TestNodes.prepare(reader, Piece.of(copy, 0, Piece.WHOLE, new Destination.At(region, 0)));
         assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
         assertTrue(TestNodes.isAll(TestNodes.segment(region), 0, LENGTH, 7));
         region.close();

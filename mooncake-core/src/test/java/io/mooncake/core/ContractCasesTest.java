@@ -71,9 +71,7 @@ class ContractCasesTest {
             for (int i = 0; i < 300; i++) {
                 try (Arena arena = Arena.ofShared()) {
                     Region region = b.register(Memory.of(arena.allocate(size)), Access.LOCAL_ONLY);
-                    Transfer read = b.store()
-                            .prepare(List.of(Piece.of(ref, 0, size, Destination.at(region, 0))),
-                                    TransferOptions.DEFAULT)
+                    Transfer read = TestNodes.prepare(b, Piece.of(ref, 0, size, Destination.at(region, 0)))
                             .submit();
                     for (int spins = random.nextInt(20_000); spins > 0; spins--) {
                         Thread.onSpinWait();
@@ -283,7 +281,7 @@ class ContractCasesTest {
                     case 1 -> b.store().evict(List.of(id));
                     case 2 -> b.store().allocate(id, BLOCK).close();
                     default -> {
-                        Transfer pull = b.store().prepare(List.of(Piece.replica(id)), TransferOptions.DEFAULT).submit();
+                        Transfer pull = TestNodes.prepare(b, Piece.replica(id)).submit();
                         if (random.nextBoolean()) {
                             pull.cancel();
                         }

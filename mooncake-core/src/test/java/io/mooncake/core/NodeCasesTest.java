@@ -47,10 +47,9 @@ class NodeCasesTest {
             TestNodes.write(b, K3, BLOCK, 3);
             Region region = nodes.region(b, 3 * BLOCK);
             segment(region).fill((byte) 0xEE);
-            Transfer batch = b.store()
-                    .prepare(List.of(Piece.of(K1, 0, Piece.WHOLE, Destination.at(region, 0)),
-                            Piece.of(K2, 0, BLOCK, Destination.at(region, BLOCK)),
-                            Piece.of(K3, 0, Piece.WHOLE, Destination.at(region, 2 * BLOCK))), TransferOptions.DEFAULT)
+            Transfer batch = TestNodes.prepare(b, Piece.of(K1, 0, Piece.WHOLE, Destination.at(region, 0)),
+                    Piece.of(K2, 0, BLOCK, Destination.at(region, BLOCK)),
+                    Piece.of(K3, 0, Piece.WHOLE, Destination.at(region, 2 * BLOCK)))
                     .submit();
             assertEquals(Transfer.State.FAILED, batch.join());
             assertEquals(List.of(Outcome.OK, Outcome.ABSENT, Outcome.OK),
@@ -121,9 +120,7 @@ class NodeCasesTest {
                 Region region = nodes.region(node, length);
                 threads.add(Thread.ofPlatform().start(() -> {
                     do {
-                        Transfer read = node.store()
-                                .prepare(List.of(Piece.of(K1, 0, Piece.WHOLE, Destination.at(region, 0))),
-                                        TransferOptions.DEFAULT)
+                        Transfer read = TestNodes.prepare(node, Piece.of(K1, 0, Piece.WHOLE, Destination.at(region, 0)))
                                 .submit();
                         if (read.join() == Transfer.State.COMPLETED) {
                             ok.incrementAndGet();
@@ -238,9 +235,7 @@ class NodeCasesTest {
             Node node = nodes.start("a");
             Region region = nodes.region(node, BLOCK);
             BlockView view = node.store().newView();
-            Transfer prepared = node.store()
-                    .prepare(List.of(Piece.of(K1, 0, BLOCK, Destination.at(region, 0))),
-                            TransferOptions.DEFAULT);
+            Transfer prepared = TestNodes.prepare(node, Piece.of(K1, 0, BLOCK, Destination.at(region, 0)));
             PrefixMatch match = node.store().match(List.of(), TestNodes.LONG);
             node.close();
             node.close();

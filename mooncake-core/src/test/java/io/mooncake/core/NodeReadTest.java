@@ -87,9 +87,9 @@ class NodeReadTest {
             TestNodes.write(a, ID, BLOCK, 7);
             Region region = nodes.region(b, BLOCK);
             PageMap pages = new PageMap(256, 1024, 2048, new int[]{5, 0, 1});
-            Transfer transfer = b.store()
-                    .prepare(List.of(Piece.of(ID, 100, 3000, Destination.pages(region, pages)).withStage(1),
-                            Piece.of(ID, 4096, 8, Destination.at(region, 8))), TransferOptions.DEFAULT)
+            Transfer transfer = TestNodes
+                    .prepare(b, Piece.of(ID, 100, 3000, Destination.pages(region, pages)).withStage(1),
+                            Piece.of(ID, 4096, 8, Destination.at(region, 8)))
                     .submit();
             assertEquals(Transfer.State.COMPLETED, transfer.join());
             assertEquals(1, transfer.stage());
@@ -109,7 +109,7 @@ class NodeReadTest {
             Node a = nodes.start("a");
             Node b = nodes.start("b");
             BlockRef ref = TestNodes.write(a, ID, BLOCK, 9);
-            Transfer pull = b.store().prepare(List.of(Piece.replica(ID)), TransferOptions.DEFAULT).submit();
+            Transfer pull = TestNodes.prepare(b, Piece.replica(ID)).submit();
             assertEquals(Transfer.State.COMPLETED, pull.join());
             try (BlockView view = b.store().newView()) {
                 assertTrue(b.store().acquire(ID, view));
@@ -152,9 +152,7 @@ class NodeReadTest {
             BlockRef ref = TestNodes.write(a, ID, BLOCK, 1);
             a.close();
             Region region = nodes.region(b, BLOCK);
-            Transfer transfer = b.store()
-                    .prepare(List.of(Piece.of(ref, 0, Piece.WHOLE, Destination.at(region, 0))),
-                            TransferOptions.DEFAULT)
+            Transfer transfer = TestNodes.prepare(b, Piece.of(ref, 0, Piece.WHOLE, Destination.at(region, 0)))
                     .submit();
             assertEquals(Transfer.State.FAILED, transfer.join());
             assertEquals(Outcome.UNREACHABLE, transfer.outcome(0));
@@ -171,7 +169,7 @@ class NodeReadTest {
             Node c = nodes.start("c");
             BlockRef ref = TestNodes.write(a, ID, BLOCK, 4);
             assertEquals(Transfer.State.COMPLETED,
-                    b.store().prepare(List.of(Piece.replica(ID)), TransferOptions.DEFAULT).submit().join());
+                    TestNodes.prepare(b, Piece.replica(ID)).submit().join());
             TestNodes.announced(b);
             a.store().evict(List.of(ID));
             TestNodes.announced(a);

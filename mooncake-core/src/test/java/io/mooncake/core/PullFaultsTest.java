@@ -43,8 +43,7 @@ class PullFaultsTest {
             Node b = nodes.start("b", builder -> builder.blockSize(BLOCK / 2));
             TestNodes.write(a, ID, BLOCK, 1);
             TestNodes.write(a, OTHER, BLOCK / 2, 1);
-            Transfer transfer = b.store()
-                    .prepare(List.of(Piece.replica(ID), Piece.replica(OTHER)), TransferOptions.DEFAULT)
+            Transfer transfer = TestNodes.prepare(b, Piece.replica(ID), Piece.replica(OTHER))
                     .submit();
             assertEquals(Transfer.State.FAILED, transfer.join());
             assertEquals(Outcome.REFUSED, transfer.outcome(0));
@@ -61,9 +60,7 @@ class PullFaultsTest {
             BlockRef ref = TestNodes.write(a, ID, BLOCK, 1);
             a.store().evict(List.of(ID));
             TestNodes.announced(a);
-            Transfer transfer = b.store()
-                    .prepare(List.of(new Piece(ID, ref, 0, Piece.WHOLE, Destination.replica(), 0)),
-                            TransferOptions.DEFAULT)
+            Transfer transfer = TestNodes.prepare(b, new Piece(ID, ref, 0, Piece.WHOLE, Destination.replica(), 0))
                     .submit();
             assertEquals(Transfer.State.FAILED, transfer.join());
             assertEquals(Outcome.STALE, transfer.outcome(0));
@@ -90,9 +87,8 @@ class PullFaultsTest {
             TestNodes.announced(a);
             Region region = nodes.region(b, 2 * BLOCK);
             // The first piece asks in submit, the second one in the conductor, after its reference was stale.
-            Transfer transfer = b.store()
-                    .prepare(List.of(Piece.of(OTHER, 0, Piece.WHOLE, Destination.at(region, 0)),
-                            Piece.of(ref, 0, Piece.WHOLE, Destination.at(region, BLOCK))), TransferOptions.DEFAULT)
+            Transfer transfer = TestNodes.prepare(b, Piece.of(OTHER, 0, Piece.WHOLE, Destination.at(region, 0)),
+                    Piece.of(ref, 0, Piece.WHOLE, Destination.at(region, BLOCK)))
                     .submit();
             assertEquals(Transfer.State.FAILED, transfer.join());
             for (int i = 0; i < 2; i++) {
@@ -137,9 +133,7 @@ class PullFaultsTest {
             Node a = nodes.start("a");
             Node b = nodes.start("b");
             BlockRef ref = TestNodes.write(a, ID, BLOCK, 1);
-            Transfer transfer = a.store()
-                    .prepare(List.of(new Piece(ID, ref, 0, Piece.WHOLE, Destination.replica(), 0)),
-                            TransferOptions.DEFAULT);
+            Transfer transfer = TestNodes.prepare(a, new Piece(ID, ref, 0, Piece.WHOLE, Destination.replica(), 0));
             assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
             a.store().evict(List.of(ID));
             TestNodes.announced(a);
@@ -169,8 +163,7 @@ class PullFaultsTest {
             TestNodes.write(a, OTHER, BLOCK, 1);
             try (BlockWriter first = b.store().allocate(BlockId.of("first"), BLOCK);
                     BlockWriter second = b.store().allocate(BlockId.of("second"), BLOCK)) {
-                Transfer pull = b.store()
-                        .prepare(List.of(Piece.replica(ID), Piece.replica(OTHER)), TransferOptions.DEFAULT)
+                Transfer pull = TestNodes.prepare(b, Piece.replica(ID), Piece.replica(OTHER))
                         .submit();
                 int idle = 0;
                 for (int cycle = 0; cycle < 1000; cycle++) {

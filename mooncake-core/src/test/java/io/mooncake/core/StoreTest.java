@@ -208,9 +208,7 @@ class StoreTest {
             Node b = nodes.start("b", builder -> builder.threading(ThreadingMode.INVOKER));
             TestNodes.write(a, ID, BLOCK, 1);
             Region region = nodes.region(b, BLOCK);
-            Transfer transfer = b.store()
-                    .prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, 0))),
-                            TransferOptions.DEFAULT)
+            Transfer transfer = TestNodes.prepare(b, Piece.of(ID, 0, BLOCK, Destination.at(region, 0)))
                     .submit();
             assertEquals(Kind.ILLEGAL_STATE, assertThrows(MooncakeException.class, transfer::submit).kind());
             assertTrue(transfer.cancel());
@@ -236,9 +234,7 @@ class StoreTest {
             for (int i = 0; i < 64; i++) {
                 long offset = i * BLOCK;
                 threads.add(Thread.ofVirtual().start(() -> {
-                    Transfer transfer = b.store()
-                            .prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(region, offset))),
-                                    TransferOptions.DEFAULT)
+                    Transfer transfer = TestNodes.prepare(b, Piece.of(ID, 0, BLOCK, Destination.at(region, offset)))
                             .submit();
                     ok.addAndGet(transfer.join() == Transfer.State.COMPLETED ? 1 : 0);
                 }));
@@ -348,7 +344,7 @@ class StoreTest {
             Node a = nodes.start("a");
             Node b = nodes.start("b", builder -> builder.threading(ThreadingMode.INVOKER));
             TestNodes.write(a, ID, BLOCK, 1);
-            Transfer pull = b.store().prepare(List.of(Piece.replica(ID)), TransferOptions.DEFAULT).submit();
+            Transfer pull = TestNodes.prepare(b, Piece.replica(ID)).submit();
             assertTrue(pull.cancel());
             assertTrue(pull.isDone(), "the pool's memory is not the caller's");
             assertFalse(pull.isReleased());
@@ -387,11 +383,9 @@ class StoreTest {
             try (Arena arena = Arena.ofShared()) {
                 freed = b.register(Memory.of(arena.allocate(BLOCK, 64)), Access.LOCAL_ONLY);
             }
-            Transfer transfer = b.store()
-                    .prepare(List.of(Piece.of(ID, 0, BLOCK, Destination.at(freed, 0)),
-                            Piece.of(ID, 0, 8, Destination.at(freed, 0)),
-                            Piece.of(ID, 0, BLOCK, Destination.at(good, 0))),
-                            TransferOptions.DEFAULT)
+            Transfer transfer = TestNodes.prepare(b, Piece.of(ID, 0, BLOCK, Destination.at(freed, 0)),
+                    Piece.of(ID, 0, 8, Destination.at(freed, 0)),
+                    Piece.of(ID, 0, BLOCK, Destination.at(good, 0)))
                     .submit();
             transfer.join();
             assertEquals(List.of(Outcome.REFUSED, Outcome.REFUSED, Outcome.OK),

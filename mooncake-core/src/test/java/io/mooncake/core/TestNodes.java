@@ -7,6 +7,7 @@ import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.registry.LocalRegistry;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Transfer;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -51,6 +52,11 @@ final class TestNodes implements AutoCloseable {
             announced(node);
             return ref;
         }
+    }
+
+    /** A transfer with nothing special about it. */
+    static Transfer prepare(Node node, Piece... pieces) {
+        return node.store().prepare(List.of(pieces), TransferOptions.DEFAULT);
     }
 
     static void announced(Node node) {
