@@ -70,6 +70,11 @@ final class Pull implements TransferWork, ReadListener {
     }
 
     @Override
+    public long verified(int piece) {
+        return parts[piece].read.verified;
+    }
+
+    @Override
     public void start(Transfer transfer, long deadlineNs) {
         this.transfer = transfer;
         this.deadlineNs = deadlineNs;

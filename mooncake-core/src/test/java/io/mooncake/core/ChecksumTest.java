@@ -131,9 +131,26 @@ class ChecksumTest {
                                 new Destination.Pages(region, new PageMap(0, MIB, MIB, pages)))),
                         TransferOptions.DEFAULT);
         assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
+        assertEquals(LENGTH, transfer.verified(0));
         flip(written, ref.offset() + LENGTH - 1);
         assertEquals(Transfer.State.FAILED, transfer.submit().join());
         assertEquals(Outcome.CHECKSUM, transfer.outcome(0));
         region.close();
+    }
+
+    @Test
+    void aRangeIsVerifiedAsFarAsItCoversWholeUnitsAndSaysSo() {
+        Node writer = start("writer");
+        Node reader = start("reader");
+        BlockRef ref = TestNodes.write(writer, ID, LENGTH, 7);
+        for (Node node : List.of(writer, reader)) {
+            Region region = nodes.region(node, LENGTH);
+            Transfer transfer = node.store()
+                    .prepare(List.of(Piece.of(ref, 100, 2 * MIB, new Destination.At(region, 0))),
+                            TransferOptions.DEFAULT);
+            assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
+            assertEquals(MIB, transfer.verified(0), () -> "by " + node.id());
+            region.close();
+        }
     }
 }

@@ -287,6 +287,17 @@ public final class Transfer {
     }
 
     /**
+     * How many bytes of a piece that is OK were compared with the checksums of their block: those of whole units, where the block has
+     * any and the engine looks at them.
+     *
+     * @param piece its index as prepared
+     * @return 0 to the piece's length
+     */
+    public long verified(int piece) {
+        return work.verified(piece);
+    }
+
+    /**
      * Why a piece is not OK.
      *
      * @param piece its index as prepared

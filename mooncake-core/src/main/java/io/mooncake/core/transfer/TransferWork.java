@@ -32,4 +32,14 @@ public interface TransferWork {
     default long received() {
         return 0;
     }
+
+    /**
+     * How many bytes of a piece were compared with checksums, as {@link Transfer#verified} says.
+     *
+     * @param piece which
+     * @return 0 where the work does not count
+     */
+    default long verified(int piece) {
+        return 0;
+    }
 }
