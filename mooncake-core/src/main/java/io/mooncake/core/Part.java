@@ -71,7 +71,7 @@ final class Part {
 
     void reset() {
         tried.clear();
-        read.received = 0;
+        read.forgetCounts();
         source = null;
         replica = null;
         pulling = null;

@@ -153,4 +153,16 @@ class ChecksumTest {
             region.close();
         }
     }
+
+    @Test
+    void whatAnEarlierSubmissionVerifiedIsForgotten() {
+        Node writer = start("writer");
+        Node reader = start("reader");
+        TestNodes.write(writer, ID, LENGTH, 7);
+        Transfer transfer = reader.store().prepare(List.of(Piece.replica(ID)), TransferOptions.DEFAULT);
+        assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
+        assertEquals(LENGTH, transfer.verified(0));
+        assertEquals(Transfer.State.COMPLETED, transfer.submit().join());
+        assertEquals(0, transfer.verified(0), "it is here: nothing was read");
+    }
 }

@@ -80,9 +80,14 @@ public final class GuardedRead {
         expected = 0;
         priority = Priority.LOAD;
         cause = null;
+        forgetCounts();
+        return this;
+    }
+
+    /** For its owner: what an earlier use counted is not said of the next one, which may need no read. */
+    public void forgetCounts() {
         received = 0;
         verified = 0;
-        return this;
     }
 
     /**
