@@ -96,16 +96,6 @@ public final class LocalRegistry implements Registry {
     }
 
     @Override
-    public long highestCounter(BlockId id) {
-        long highest = 0;
-        List<BlockRef> refs = locations(id);
-        for (int i = 0; i < refs.size(); i++) {
-            highest = Math.max(highest, refs.get(i).version().counter());
-        }
-        return highest;
-    }
-
-    @Override
     public void announce(BlockRef written) {
         blocks.compute(written.id(), (id, refs) -> {
             if (refs == null) {

@@ -59,9 +59,16 @@ public interface Registry {
      * The highest version counter known of a block, so that a new version is above it.
      *
      * @param id the block
-     * @return 0 when none is known
+     * @return that of the highest version among {@link #locations}; 0 when none is known
      */
-    long highestCounter(BlockId id);
+    default long highestCounter(BlockId id) {
+        long highest = 0;
+        List<BlockRef> refs = locations(id);
+        for (int i = 0; i < refs.size(); i++) {
+            highest = Math.max(highest, refs.get(i).version().counter());
+        }
+        return highest;
+    }
 
     /**
      * A block of the node is there.

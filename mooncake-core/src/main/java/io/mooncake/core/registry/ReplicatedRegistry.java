@@ -134,16 +134,6 @@ public final class ReplicatedRegistry implements Registry {
         return facts.locations(id);
     }
 
-    @Override
-    public long highestCounter(BlockId id) {
-        long highest = 0;
-        List<BlockRef> refs = locations(id);
-        for (int i = 0; i < refs.size(); i++) {
-            highest = Math.max(highest, refs.get(i).version().counter());
-        }
-        return highest;
-    }
-
     /**
      * What peers may read of a node.
      *
