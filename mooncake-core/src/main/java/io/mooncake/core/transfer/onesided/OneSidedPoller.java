@@ -37,8 +37,8 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     private final Rules rules;
     private final Inbox<GuardedRead> inbox;
 
-    private final SlotTable chunks;
-    private final SlotTable proofs;
+    private final RequestSlots chunks;
+    private final RequestSlots proofs;
     private final Landing landing;
     private final Credits credits;
     private final Map<NodeId, PeerPaths> peers = new HashMap<>();
@@ -60,8 +60,8 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         this.rules = rules;
         this.inbox = inbox;
         int completions = fabric.limits().completions();
-        chunks = new SlotTable(Cookies.CHUNK, config.window().chunks(), rules);
-        proofs = new SlotTable(Cookies.PROOF, Math.min(completions, MAX_PROOFS), rules);
+        chunks = new RequestSlots(Cookies.CHUNK, config.window().chunks(), rules);
+        proofs = new RequestSlots(Cookies.PROOF, Math.min(completions, MAX_PROOFS), rules);
         landing = new Landing(context.regions(), Math.min(completions, MAX_PROOFS));
         credits = new Credits(completions);
         nowNs = context.nanoClock().getAsLong();
@@ -84,11 +84,11 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         return rules;
     }
 
-    SlotTable chunks() {
+    RequestSlots chunks() {
         return chunks;
     }
 
-    SlotTable proofs() {
+    RequestSlots proofs() {
         return proofs;
     }
 
@@ -238,7 +238,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
 
     @Override
     public void onCompletion(long cookie, RequestEnd end) {
-        SlotTable table = Cookies.op(cookie) == Cookies.PROOF ? proofs : chunks;
+        RequestSlots table = Cookies.op(cookie) == Cookies.PROOF ? proofs : chunks;
         Slot slot = table.posted(cookie);
         if (slot == null) {
             context.counters().increment(Counter.STALE_COMPLETIONS);
@@ -255,7 +255,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     }
 
     /** A request has ended: its completion was polled, or its lane was destroyed. */
-    private void onEnded(SlotTable table, Slot slot, boolean arrived) {
+    private void onEnded(RequestSlots table, Slot slot, boolean arrived) {
         if (slot.state != Slot.State.POSTED) {
             return; // The loss of its lane has ended it before.
         }

@@ -3,7 +3,7 @@ package io.mooncake.core.transfer.onesided;
 import org.jspecify.annotations.Nullable;
 
 /** A bounded number of {@link Slot slots} for one kind of request. Makes a slot the first time that it is needed. The poller's. */
-final class SlotTable {
+final class RequestSlots {
     private final int op;
     private final Rules rules;
     private final @Nullable Slot[] slots;
@@ -12,7 +12,7 @@ final class SlotTable {
     private int used;
     private long lastGeneration;
 
-    SlotTable(int op, int capacity, Rules rules) {
+    RequestSlots(int op, int capacity, Rules rules) {
         this.op = op;
         this.rules = rules;
         slots = new Slot[capacity];
