@@ -139,7 +139,7 @@ final class NodeStore implements BlockStore, TransferHost {
         Duration timeout = options.timeout();
         return new Transfer(this, new Pull(pulls, pieces, options.priority()), pieces.size(), poolMemoryOnly,
                 positiveNs("timeout", timeout == null ? config.timeouts().transfer() : timeout),
-                new Transfer.Told(options.onDone(), options.completions()));
+                new Transfer.Told(options.onDone(), completions));
     }
 
     @Override

@@ -125,7 +125,7 @@ final class Pull implements TransferWork, ReadListener {
         }
         boolean here = source.node().equals(node.life().id);
         if (here && part.piece.destination() instanceof Destination.Replica) {
-            return isStillHere(source) ? ended(part, Outcome.OK, null) : mayRetry(part, Outcome.STALE, null);
+            return stillHere(source) != null ? ended(part, Outcome.OK, null) : mayRetry(part, Outcome.STALE, null);
         }
         if (here) {
             // A copy is a use as a view is; what peers read is not, since a one-sided read tells nobody.
@@ -148,9 +148,9 @@ final class Pull implements TransferWork, ReadListener {
     }
 
     /** A reference that the caller brought, or a registry that is behind, may name what was evicted. */
-    private boolean isStillHere(BlockRef source) {
+    private @Nullable BlockRef stillHere(BlockRef source) {
         BlockRef here = blocks().find(source.id());
-        return here != null && here.version().equals(source.version());
+        return here != null && here.version().equals(source.version()) ? here : null;
     }
 
     /** False when the part was ended, or given to the conductor to wait for a slot. */
@@ -185,8 +185,8 @@ final class Pull implements TransferWork, ReadListener {
                 return waits(part);
             }
             part.pulling = mine;
-            BlockRef here = blocks().find(source.id());
-            if (here != null && here.version().equals(source.version())) {
+            BlockRef here = stillHere(source);
+            if (here != null) {
                 // The pull before this one brought it after this one looked.
                 part.source = here;
                 return ended(part, Outcome.OK, null);
@@ -310,7 +310,7 @@ final class Pull implements TransferWork, ReadListener {
             }
             case CHECKSUM -> {
                 node.events().raise(BlockEvent.Kind.DAMAGED, source);
-                if (source.node().equals(node.life().id) && isStillHere(source)) {
+                if (source.node().equals(node.life().id) && stillHere(source) != null) {
                     blocks().evict(source.id());
                 }
                 retryOrEnd(part, Outcome.CHECKSUM, null);

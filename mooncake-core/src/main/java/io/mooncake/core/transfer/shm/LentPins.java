@@ -136,7 +136,11 @@ final class LentPins implements ForeignPins, AutoCloseable {
             changedMs = now;
             looks = LOOKS;
         }
-        return looks > 0 && looks-- > 0;
+        if (looks == 0) {
+            return false;
+        }
+        looks--;
+        return true;
     }
 
     private int takeInAll() {
