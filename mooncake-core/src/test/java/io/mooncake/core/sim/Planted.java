@@ -22,7 +22,9 @@ import org.jspecify.annotations.Nullable;
  * Loads the library and the simulator anew with some methods rewritten: a bug is planted without a seam in the code that is shipped.
  */
 final class Planted extends ClassLoader {
-    private static final String OURS = "io.mooncake.core.";
+    private static final String CORE = "io.mooncake.core.";
+    /** The tests' own helpers name types of the library: they are loaded with it. */
+    private static final String TESTING = "io.mooncake.testing.";
 
     private final Map<String, CodeTransform> rewrites = new TreeMap<>();
     private final List<String> done = new ArrayList<>();
@@ -33,7 +35,7 @@ final class Planted extends ClassLoader {
 
     /** Has a method of a class below {@code io.mooncake.core} rewritten. */
     Planted rewrite(String type, String method, CodeTransform how) {
-        rewrites.put(OURS + type + "." + method, how);
+        rewrites.put(CORE + type + "." + method, how);
         return this;
     }
 
@@ -87,7 +89,7 @@ final class Planted extends ClassLoader {
             if (loaded != null) {
                 return loaded;
             }
-            return name.startsWith(OURS) ? define(name) : super.loadClass(name, resolve);
+            return name.startsWith(CORE) || name.startsWith(TESTING) ? define(name) : super.loadClass(name, resolve);
         }
     }
 
