@@ -1,6 +1,7 @@
 package io.mooncake.rdma;
 
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.rdma.verbs.PeerEnd;
 import java.util.List;
 
 /**
@@ -16,22 +17,22 @@ sealed interface LaneMessage {
     long lane();
 
     /**
-     * One end of a queue pair, as the other end has to know it.
+     * The reader wants a lane to one process life of the owner.
      *
-     * @param queuePair its number, 24 bits
-     * @param firstPacket its first packet sequence number, 24 bits
-     * @param mtu largest packet as verbs number it: 1 = 256 bytes to 5 = 4096
-     * @param reads READs that may be outstanding
-     * @param lid local identifier, with InfiniBand
-     * @param gid address
+     * @param incarnation the owner's, as the reader knows it
+     * @param reads READs that it would have outstanding
+     * @param end its end
      */
-    record End(int queuePair, int firstPacket, int mtu, int reads, int lid, Gid gid) {}
+    record Request(long lane, long incarnation, int reads, PeerEnd end) implements LaneMessage {}
 
-    /** The reader wants a lane to one process life of the owner. */
-    record Request(long lane, long incarnation, End end) implements LaneMessage {}
-
-    /** The owner's queue pair stands. */
-    record Reply(long lane, End end, long keyEpoch) implements LaneMessage {}
+    /**
+     * The owner's queue pair stands.
+     *
+     * @param keyEpoch of all keys that are told for this lane
+     * @param reads READs that may be outstanding
+     * @param end its end
+     */
+    record Reply(long lane, long keyEpoch, int reads, PeerEnd end) implements LaneMessage {}
 
     /** The owner makes no lane. */
     record Refused(long lane, Kind kind, String text) implements LaneMessage {}

@@ -4,7 +4,6 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.rdma.LaneMessage.Closed;
-import io.mooncake.rdma.LaneMessage.End;
 import io.mooncake.rdma.LaneMessage.GuardKeys;
 import io.mooncake.rdma.LaneMessage.Keys;
 import io.mooncake.rdma.LaneMessage.NoRegion;
@@ -12,6 +11,9 @@ import io.mooncake.rdma.LaneMessage.Query;
 import io.mooncake.rdma.LaneMessage.Refused;
 import io.mooncake.rdma.LaneMessage.Reply;
 import io.mooncake.rdma.LaneMessage.Request;
+import io.mooncake.rdma.verbs.Gid;
+import io.mooncake.rdma.verbs.PathMtu;
+import io.mooncake.rdma.verbs.PeerEnd;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -48,6 +50,7 @@ final class LaneMessages {
 
     private static final int HEADER_BYTES = 16;
     private static final int END_BYTES = 12 + Gid.BYTES;
+    private static final int READS_AT = 9;
     private static final int KEYS_BYTES = 56;
     private static final int MAX_TEXT_BYTES = 512;
     private static final int MAX_24_BITS = 0xFFFFFF;
@@ -63,12 +66,11 @@ final class LaneMessages {
      */
     static ByteBuffer encode(LaneMessage message) {
         return switch (message) {
-            case Request request -> begin(REQUEST, request, 8 + END_BYTES).putLong(request.incarnation())
-                    .put(bytes(request.end()))
-                    .flip();
-            case Reply reply -> begin(REPLY, reply, 8 + END_BYTES).putLong(reply.keyEpoch())
-                    .put(bytes(reply.end()))
-                    .flip();
+            case Request request -> end(
+                    begin(REQUEST, request, 8 + END_BYTES).putLong(request.incarnation()), request.reads(),
+                    request.end());
+            case Reply reply -> end(begin(REPLY, reply, 8 + END_BYTES).putLong(reply.keyEpoch()), reply.reads(),
+                    reply.end());
             case Refused refused -> text(begin(REFUSED, refused, MAX_TEXT_BYTES), refused.kind(), 0, refused.text());
             case Closed closed -> begin(closed.byOwner() ? CLOSED_BY_OWNER : CLOSED_BY_READER, closed, 0).flip();
             case Query query -> begin(QUERY, query, 0).putInt(4, query.region()).flip();
@@ -88,15 +90,13 @@ final class LaneMessages {
                 .putLong(message.lane());
     }
 
-    private static ByteBuffer bytes(End end) {
-        return ByteBuffer.allocate(END_BYTES)
-                .order(ByteOrder.LITTLE_ENDIAN)
-                .putInt(end.queuePair())
-                .putInt(end.firstPacket())
-                .put((byte) end.mtu())
-                .put((byte) end.reads())
+    private static ByteBuffer end(ByteBuffer out, int reads, PeerEnd end) {
+        return out.putInt(end.queuePair())
+                .putInt(end.packetNumber())
+                .put((byte) end.mtu().code())
+                .put((byte) reads)
                 .putShort((short) end.lid())
-                .put(end.gid().toBytes())
+                .put(end.gid())
                 .flip();
     }
 
@@ -137,14 +137,15 @@ final class LaneMessages {
         int body = message.length - HEADER_BYTES;
         in.position(HEADER_BYTES);
         return switch (type) {
-            case REQUEST -> {
-                check(body == 8 + END_BYTES, body, "bytes of a request");
-                yield new Request(lane, in.getLong(), end(in));
-            }
-            case REPLY -> {
-                check(body == 8 + END_BYTES, body, "bytes of a reply");
-                long keyEpoch = in.getLong();
-                yield new Reply(lane, end(in), keyEpoch);
+            case REQUEST, REPLY -> {
+                check(body == 8 + END_BYTES, body, "bytes of a request or reply");
+                long number = in.getLong();
+                int reads = in.get(HEADER_BYTES + 8 + READS_AT) & 0xFF;
+                check(reads > 0, reads, "READs");
+                PeerEnd end = end(in);
+                yield type == REQUEST
+                        ? new Request(lane, number, reads, end)
+                        : new Reply(lane, number, reads, end);
             }
             case REFUSED -> new Refused(lane, kind(in), text(in));
             case CLOSED_BY_READER, CLOSED_BY_OWNER -> {
@@ -161,18 +162,18 @@ final class LaneMessages {
         };
     }
 
-    private static End end(ByteBuffer in) {
+    private static PeerEnd end(ByteBuffer in) {
         int queuePair = in.getInt();
-        int firstPacket = in.getInt();
+        int packetNumber = in.getInt();
         int mtu = in.get();
-        int reads = in.get() & 0xFF;
+        in.get(); // reads
         int lid = in.getShort() & 0xFFFF;
         byte[] gid = new byte[Gid.BYTES];
         in.get(gid);
         check(queuePair >= 0 && queuePair <= MAX_24_BITS, queuePair, "as a queue pair's number");
-        check(firstPacket >= 0 && firstPacket <= MAX_24_BITS, firstPacket, "as a packet's number");
+        check(packetNumber >= 0 && packetNumber <= MAX_24_BITS, packetNumber, "as a packet's number");
         check(mtu >= 1 && mtu <= MAX_MTU, mtu, "as an MTU");
-        return new End(queuePair, firstPacket, mtu, reads, lid, Gid.of(gid));
+        return new PeerEnd(queuePair, packetNumber, PathMtu.of(mtu), lid, gid);
     }
 
     private static Kind kind(ByteBuffer in) {

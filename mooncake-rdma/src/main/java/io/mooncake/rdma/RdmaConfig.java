@@ -5,6 +5,7 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.EngineContext;
 import java.util.HashSet;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Settings of the RDMA engine. Immutable.
@@ -29,9 +30,9 @@ public record RdmaConfig(Devices devices, Link link, Window window, Limits limit
      *
      * @param names of the devices, such as {@code mlx5_0}; none: each with an active port
      * @param port number of the port of each, from 1
-     * @param gidIndex entry of the port's table of addresses; -1: chosen by rule
+     * @param gid the port's address that peers see, as an index of its table or as text such as {@code 10.0.0.1}; null: chosen by rule
      */
-    public record Devices(List<String> names, int port, int gidIndex) {
+    public record Devices(List<String> names, int port, @Nullable String gid) {
         /**
          * Checks and copies.
          *
@@ -43,7 +44,6 @@ public record RdmaConfig(Devices devices, Link link, Window window, Limits limit
                 throw new MooncakeException(Kind.CONFIG_ERROR, "rdma.devices = " + names + " names one twice");
             }
             check("rdma.port", port, 1, 255);
-            check("rdma.gidIndex", gidIndex, -1, 65_535);
         }
     }
 
@@ -125,7 +125,7 @@ public record RdmaConfig(Devices devices, Link link, Window window, Limits limit
      * @return settings that suit most
      */
     public static RdmaConfig defaults() {
-        return new RdmaConfig(new Devices(List.of(), 1, -1), new Link(14, 6, 16, 0),
+        return new RdmaConfig(new Devices(List.of(), 1, null), new Link(14, 6, 16, 0),
                 new Window(4, EngineContext.MAX_CHUNK_BYTES, 4L << 20, 16, 4096),
                 new Limits(4096, 1024, 4096, 64L << 30), Registrar.THREAD);
     }
