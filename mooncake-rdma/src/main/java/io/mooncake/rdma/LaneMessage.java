@@ -57,7 +57,7 @@ sealed interface LaneMessage {
     record Keys(long lane, int region, long keyEpoch, long address, long length, long stride, List<Integer> keys,
             GuardKeys guards) implements LaneMessage {
         /** Copies the keys. */
-        Keys {
+        public Keys {
             keys = List.copyOf(keys);
         }
     }

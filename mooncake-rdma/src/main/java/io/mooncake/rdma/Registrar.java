@@ -19,7 +19,7 @@ final class Registrar implements Agent {
     private static final int MAX_COMMANDS = 16_384;
     private static final int COMMANDS_PER_CYCLE = 64;
     private static final long LOOK_NS = 1_000_000;
-    private static final long CLOSE_WAIT_MS = 3_000;
+    private static final int CLOSE_WAIT_MS = 3_000;
 
     private final String name;
     private final LongSupplier nanoClock;
@@ -88,13 +88,14 @@ final class Registrar implements Agent {
         return name;
     }
 
-    /** Takes no more commands, and has run its last when this returns. */
+    /** Takes no more commands, and has run its last when this returns: those left are run here. */
     void close() {
         closed = true;
         if (runner != null) {
             sleep.wakeup();
-            runner.close((int) CLOSE_WAIT_MS, thread -> LOG.warn("{} does not end", thread.getName()));
+            runner.close(CLOSE_WAIT_MS, thread -> LOG.warn("{} does not end", thread.getName()));
         }
+        commands.drain(Runnable::run);
     }
 
     /** Parks at once: what this agent does is never urgent by microseconds. */

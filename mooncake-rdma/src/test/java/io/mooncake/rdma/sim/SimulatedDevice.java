@@ -7,6 +7,7 @@ import java.util.List;
 /** One network card with one port, and what goes wrong with it. */
 public final class SimulatedDevice {
     /** One entry of the port's table of addresses. */
+    @SuppressWarnings("ArrayRecordComponent") // Never compared.
     public record GidEntry(byte[] gid, int type) {}
 
     private final SimulatedProvider host;

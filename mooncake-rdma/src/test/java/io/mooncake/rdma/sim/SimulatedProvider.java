@@ -136,9 +136,9 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
         SimulatedContext context = get(handle, SimulatedContext.class);
         boolean used = objects.values()
                 .stream()
-                .anyMatch(object -> object instanceof SimulatedDomain domain && domain.context.equals(context)
-                        || object instanceof SimulatedCompletionQueue queue && queue.context.equals(context)
-                        || object instanceof SimulatedChannel channel && channel.context.equals(context));
+                .anyMatch(object -> (object instanceof SimulatedDomain domain && domain.context.equals(context))
+                        || (object instanceof SimulatedCompletionQueue queue && queue.context.equals(context))
+                        || (object instanceof SimulatedChannel channel && channel.context.equals(context)));
         if (!used) {
             context.device.contexts().remove(context);
         }

@@ -306,10 +306,11 @@ final class PeerPaths {
         return best;
     }
 
-    /** Whether the read's destination can be posted to; a read whose destination never can ends. */
+    /** Whether the read's bytes and its proofs can be posted; a read that never can be ends. */
     private boolean isReady(LaneState lane, ReadProgress read) {
         try {
-            return read.read().length() == 0 || lane.lane().isReady(read.read().destination());
+            return lane.lane().isReady(poller.landing().region())
+                    && (read.read().length() == 0 || lane.lane().isReady(read.read().destination()));
         } catch (MooncakeException e) {
             poller.finish(read, ReadStatus.REFUSED,
                     new MooncakeException(e.kind(), read.read() + ": " + e.getMessage(), e));
