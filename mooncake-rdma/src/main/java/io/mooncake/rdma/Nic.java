@@ -217,8 +217,16 @@ final class Nic implements AutoCloseable {
     }
 
     private void closeMade() {
+        RuntimeException first = null;
         while (!made.isEmpty()) {
-            made.pop().run();
+            try {
+                made.pop().run();
+            } catch (VerbsException e) {
+                first = first == null ? e : first;
+            }
+        }
+        if (first != null) {
+            throw first;
         }
     }
 

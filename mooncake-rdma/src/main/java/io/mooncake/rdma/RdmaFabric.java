@@ -222,9 +222,16 @@ final class RdmaFabric implements Fabric {
 
     /** A region's registration with a card, which is told to the poller. */
     Registration registered(Nic nic, Region region) {
-        Registration registration = nic.register(region, node);
-        tell(() -> nic.use.onRegistered(registration));
-        return registration;
+        try {
+            Registration registration = nic.register(region, node);
+            tell(() -> nic.use.onRegistered(registration));
+            return registration;
+        } catch (MooncakeException e) {
+            if (e.kind() == Kind.PEER_UNREACHABLE) {
+                cards.onFatal(nic, e.getMessage());
+            }
+            throw e;
+        }
     }
 
     /** A card says that a queue pair failed. */
@@ -284,7 +291,9 @@ final class RdmaFabric implements Fabric {
         try {
             registered(nic, region);
         } catch (MooncakeException e) {
-            tell(() -> nic.use.onFailed(region, e));
+            if (!nic.isFailed()) {
+                tell(() -> nic.use.onFailed(region, e));
+            }
         }
     }
 

@@ -270,12 +270,12 @@ final class RdmaLane implements Lane {
         }
         destroyed = true;
         ring.clear();
-        fabric.onDestroyed(this);
         if (outstanding > 0) {
             end();
         } else {
             fabric.later(this::end);
         }
+        fabric.onDestroyed(this);
     }
 
     /** Destroys the queue pair: no request of it touches memory any more. */

@@ -143,6 +143,9 @@ final class ServedLanes {
             Registration registration = fabric.registered(served.nic, region);
             fabric.send(reader, registration.keys(query.lane(), served.nic.keyEpoch));
         } catch (MooncakeException e) {
+            if (served.nic.isFailed()) {
+                return; // The reader was told that the lane is closed.
+            }
             fabric.send(reader, new NoRegion(query.lane(), query.region(), e.kind(), e.getMessage()));
         }
     }

@@ -2,6 +2,9 @@ package io.mooncake.rdma;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.onesided.OneSidedConfig;
@@ -9,6 +12,7 @@ import io.mooncake.rdma.sim.SimulatedNetwork;
 import io.mooncake.rdma.sim.SimulatedProvider;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.VirtualTime;
+import java.lang.foreign.MemorySegment;
 import java.util.HashMap;
 import java.util.Map;
 
@@ -23,6 +27,7 @@ class RdmaRig extends EngineRig {
     final RdmaConfig config;
     final MessageBus bus;
     private final Map<String, SimulatedProvider> hosts = new HashMap<>();
+    private final Map<String, MemorySegment> pools = new HashMap<>();
     private int lastAddress = FIRST_ADDRESS;
 
     RdmaRig() {
@@ -51,9 +56,22 @@ class RdmaRig extends EngineRig {
         });
     }
 
+    /** Has a node find memory registered when it starts, as nodes find their pools. */
+    void poolOf(String name, MemorySegment pool) {
+        pools.put(name, pool);
+    }
+
+    EngineRig.Side side(NodeId id) {
+        return side(id, "c");
+    }
+
     @Override
     protected TransferEngine engine(EngineContext context) {
         bus.join(context);
+        MemorySegment pool = pools.get(context.self().name());
+        if (pool != null) {
+            context.regions().register(Memory.of(pool), Access.READABLE);
+        }
         return RdmaTransferEngine.create(context, config, host(context.self().name()));
     }
 
