@@ -10,8 +10,8 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
-import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
 import java.util.Map;
@@ -162,12 +162,7 @@ public final class Node implements AutoCloseable {
      */
     public boolean send(NodeId to, ByteBuffer message) {
         store.checkOpen();
-        if (message.remaining() > EngineContext.MAX_MESSAGE_BYTES) {
-            throw new MooncakeException(Kind.OUT_OF_BOUNDS, "message to " + to + " has " + message.remaining()
-                    + " bytes, more than " + EngineContext.MAX_MESSAGE_BYTES + ": write a block and send its ref");
-        }
-        Peer peer = parts.sources().registry().peer(to);
-        return peer != null && parts.sources().send(peer, message);
+        return parts.control().send(to, Topic.APPLICATION, message);
     }
 
     /**

@@ -139,7 +139,9 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         if (inbox.takeRing() || nowNs - nextTickNs >= 0) {
             work += tick();
         }
-        return work + feed();
+        work += feed();
+        fabric.flush();
+        return work;
     }
 
     private int takeReads() {
