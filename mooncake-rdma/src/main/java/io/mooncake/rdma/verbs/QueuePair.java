@@ -221,7 +221,8 @@ public final class QueuePair extends NativeObject {
      * Posts a batch with one doorbell and empties it. The poller's thread; on Soft-RoCE a system call that may take milliseconds.
      *
      * @param ring the batch
-     * @return how many requests were taken, from the first on; {@link WorkRequestRing#refusal} says why not all
+     * @return how many requests were taken, from the first on; {@link WorkRequestRing#refusal} says what failed, and may do so even when all
+     *     were taken
      */
     public int post(WorkRequestRing ring) {
         requireOpen();

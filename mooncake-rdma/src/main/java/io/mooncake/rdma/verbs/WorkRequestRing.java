@@ -175,18 +175,19 @@ public final class WorkRequestRing implements AutoCloseable {
         filled = 0;
         long last = (count - 1) * WR_BYTES + NEXT;
         requests.set(JAVA_LONG, last, 0);
+        bad.set(JAVA_LONG, 0, 0);
         refusal = -dataPath.postSend(qp, requests.address(), bad.address());
         requests.set(JAVA_LONG, last, address(count));
-        if (refusal == 0) {
-            return count;
-        }
-        return (int) ((bad.get(JAVA_LONG, 0) - requests.address()) / WR_BYTES);
+        long refused = bad.get(JAVA_LONG, 0);
+        // A driver that queued all and then could not ring the doorbell names none: they may yet be done.
+        return refusal == 0 || refused == 0 ? count : (int) ((refused - requests.address()) / WR_BYTES);
     }
 
     /**
-     * Why the last post did not take the whole batch.
+     * Why the last post failed: ENOMEM for a full queue, which took the first ones and never touches the others. With all of them taken the
+     * doorbell failed, and whether they are done is unknown: then the queue pair is to be given up.
      *
-     * @return the errno value (ENOMEM for a full queue); 0 when it took all
+     * @return the errno value; 0 when nothing failed
      */
     public int refusal() {
         return refusal;
