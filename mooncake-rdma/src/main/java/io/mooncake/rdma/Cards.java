@@ -110,7 +110,14 @@ final class Cards {
             if (!gone.isEmpty()) {
                 fabric.tell(() -> gone.forEach(nic.use::onDeregistered));
             }
+            String dead = nic.dead();
+            if (dead != null) {
+                onFatal(nic, dead);
+            }
             takeEvents(nic);
+            if (nic.isDone()) {
+                replace(nic);
+            }
         }
         if (!lost.isEmpty()) {
             long nowNs = fabric.node().nanoClock().getAsLong();
@@ -170,15 +177,18 @@ final class Cards {
         }
     }
 
-    /** The poller has done with a failed one. */
-    void replace(Nic nic) {
+    private void replace(Nic nic) {
         nics.remove(nic);
+        close(nic);
+        reopen(nic.device);
+    }
+
+    private void close(Nic nic) {
         try {
             nic.close();
         } catch (VerbsException e) {
             fabric.log(nic + " could not be closed; what it holds stays until the process ends", e);
         }
-        reopen(nic.device);
     }
 
     private void reopen(Device device) {
@@ -193,7 +203,7 @@ final class Cards {
         } catch (VerbsException | MooncakeException e) {
             LOG.debug("node {}: {} cannot be opened yet", fabric.node().self(), device, e);
             if (nic != null) {
-                nic.close();
+                close(nic);
             }
             lost.put(device, fabric.node().nanoClock().getAsLong() + REOPEN_NS);
         }
@@ -202,7 +212,7 @@ final class Cards {
     /** Gives everything back. */
     void close() {
         fabric.served().dropAll(null);
-        nics.forEach(Nic::close);
+        nics.forEach(this::close);
         nics.clear();
     }
 }

@@ -18,6 +18,7 @@ import io.mooncake.rdma.verbs.LocalPath;
 import io.mooncake.rdma.verbs.PathMtu;
 import io.mooncake.rdma.verbs.Port;
 import io.mooncake.rdma.verbs.ProtectionDomain;
+import io.mooncake.rdma.verbs.QueuePair;
 import io.mooncake.rdma.verbs.VerbsException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -25,7 +26,10 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One port of one network card, open, with what is registered there. When the card is reset another one takes its place, with the next key
@@ -34,12 +38,13 @@ import org.jspecify.annotations.Nullable;
  * <p>Made and closed by the registrar, who alone registers; the poller polls {@link #completions} and posts.
  */
 final class Nic implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Nic.class);
     /** Queue pairs for peers never complete anything: nothing is posted to them. */
     private static final int SERVED_ENTRIES = 16;
 
     final Device device;
     final long keyEpoch;
-    final ProtectionDomain domain;
+    private final ProtectionDomain domain;
     final CompletionChannel channel;
     final CompletionQueue completions;
     final CompletionQueue servedCompletions;
@@ -50,7 +55,10 @@ final class Nic implements AutoCloseable {
     private final Map<Integer, Registration> registrations = new HashMap<>();
     private volatile Port port;
     private volatile Gid gid;
+    private final AtomicInteger queuePairs = new AtomicInteger();
     private volatile boolean failed;
+    private volatile boolean abandoned;
+    private volatile @Nullable String dead;
 
     /** Lanes of peers that end here; the registrar's. */
     int served;
@@ -137,6 +145,44 @@ final class Nic implements AutoCloseable {
         boolean first = !failed;
         failed = true;
         return first;
+    }
+
+    /** The poller has no lane on it any more and polls it no more. */
+    void abandon() {
+        abandoned = true;
+    }
+
+    /** Whether it is lost and nothing of it is used. */
+    boolean isDone() {
+        return failed && abandoned && queuePairs.get() == 0;
+    }
+
+    /** Its completion queue is dead; for the poller. */
+    void onDead(String why) {
+        dead = why;
+    }
+
+    /** Why its completion queue is dead; null while it is not. */
+    @Nullable
+    String dead() {
+        return dead;
+    }
+
+    /** A queue pair, to be given back by {@link #close(QueuePair)}. */
+    QueuePair newQueuePair(CompletionQueue queue, QueuePair.Capacity capacity) {
+        QueuePair made = domain.newQueuePair(queue, capacity);
+        queuePairs.incrementAndGet();
+        return made;
+    }
+
+    /** Destroys a queue pair. A lost card may refuse; then nothing of it works any more. */
+    void close(QueuePair queuePair) {
+        try {
+            queuePair.close();
+        } catch (VerbsException e) {
+            LOG.warn("{} could not be destroyed", queuePair, e);
+        }
+        queuePairs.decrementAndGet();
     }
 
     /** Looks at the port again; whether it is another one for peers than before, so that lanes over it are of no use. */

@@ -77,16 +77,19 @@ final class RdmaFabric implements Fabric {
         cards = new Cards(this, provider);
         nics = new ArrayList<>(cards.nics());
         advertised = nics.stream().map(nic -> Addresses.format(nic.gid().raw())).collect(Collectors.joining(","));
-        limits = limits(nics, config);
         parking = new Parking(this::isIdle);
         boolean inline = config.registrar() == RdmaConfig.Registrar.POLLER;
         registrar = new Registrar("mooncake-" + node.self().name() + "-rdma-registrar", node.nanoClock(), cards::look,
                 inline ? parking::wakeup : null);
+        boolean done = false;
         try {
+            limits = limits(nics, config);
             node.control().onMessage(Topic.LANES, this::onMessage);
-        } catch (MooncakeException e) {
-            cards.close();
-            throw e;
+            done = true;
+        } finally {
+            if (!done) {
+                cards.close();
+            }
         }
         registrar.start();
     }
@@ -152,19 +155,10 @@ final class RdmaFabric implements Fabric {
         parking.wakeup();
     }
 
-    /** Has the registrar do something; what it has no room for is done here. */
+    /** Has the registrar do something to a lane, under its lock; what it has no room for is done here. */
     void later(Runnable command) {
         if (!registrar.offer(command)) {
             command.run();
-        }
-    }
-
-    /** Destroys a queue pair. A lost card may refuse; then nothing of it works any more. */
-    void closed(QueuePair queuePair) {
-        try {
-            queuePair.close();
-        } catch (VerbsException e) {
-            log(queuePair + " could not be destroyed", e);
         }
     }
 
@@ -273,7 +267,7 @@ final class RdmaFabric implements Fabric {
     /** A failed card is given back when no lane uses it: until then its queue is polled. */
     private void abandonIfUnused(Nic nic) {
         if (nic.isFailed() && nic.use.lanes == 0 && nics.remove(nic)) {
-            later(() -> cards.replace(nic));
+            nic.abandon();
         }
     }
 
@@ -309,12 +303,9 @@ final class RdmaFabric implements Fabric {
         notPosted.add(new NotPosted(lane, cookie, cause));
     }
 
-    void onDestroyed(RdmaLane lane) {
+    void onDestroyed(RdmaLane lane, int queuePair) {
         lanes.remove(lane.number());
-        int queuePair = lane.queuePairNumber();
-        if (byQueuePair.get(queuePair) == lane) {
-            byQueuePair.remove(queuePair);
-        }
+        byQueuePair.remove(queuePair, lane);
         lane.nic().use.lanes--;
         abandonIfUnused(lane.nic());
     }
@@ -404,9 +395,7 @@ final class RdmaFabric implements Fabric {
                 use.taken = nic.completions.poll(CompletionQueue.BATCH);
             } catch (VerbsException e) {
                 use.taken = 0;
-                if (!nic.isFailed()) {
-                    later(() -> cards.onFatal(nic, String.valueOf(e.getMessage())));
-                }
+                nic.onDead(String.valueOf(e.getMessage()));
             }
         }
         return use.taken > use.told;
@@ -448,7 +437,11 @@ final class RdmaFabric implements Fabric {
             return false;
         }
         for (Nic nic : nics) {
-            nic.completions.requestNotification();
+            try {
+                nic.completions.requestNotification();
+            } catch (VerbsException e) {
+                nic.onDead(String.valueOf(e.getMessage()));
+            }
             // What came before that makes no event.
             if (take(nic)) {
                 return false;

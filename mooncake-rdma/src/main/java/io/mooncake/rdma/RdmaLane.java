@@ -41,6 +41,7 @@ final class RdmaLane implements Lane {
     private final long[] filled;
     private int outstanding;
     private boolean destroyed;
+    private int openQueuePair;
 
     // Under the lock.
     private @Nullable QueuePair queuePair;
@@ -81,7 +82,7 @@ final class RdmaLane implements Lane {
             return;
         }
         try {
-            QueuePair made = nic.domain.newQueuePair(nic.completions, fabric.capacity());
+            QueuePair made = nic.newQueuePair(nic.completions, fabric.capacity());
             queuePair = made;
             made.toInit(nic.path().port(), Access.LOCAL_READ);
             packetNumber = fabric.nextPacketNumber();
@@ -110,6 +111,7 @@ final class RdmaLane implements Lane {
             int queuePairNumber = made.number();
             fabric.tell(() -> {
                 if (!destroyed) {
+                    openQueuePair = queuePairNumber;
                     fabric.onOpen(queuePairNumber, this);
                     listener.onOpen();
                 }
@@ -275,7 +277,7 @@ final class RdmaLane implements Lane {
         } else {
             fabric.later(this::end);
         }
-        fabric.onDestroyed(this);
+        fabric.onDestroyed(this, openQueuePair);
     }
 
     /** Destroys the queue pair: no request of it touches memory any more. */
@@ -286,7 +288,7 @@ final class RdmaLane implements Lane {
         ended = true;
         QueuePair open = queuePair;
         if (open != null) {
-            fabric.closed(open);
+            nic.close(open);
         }
         ring.close();
         if (requested) {

@@ -90,14 +90,14 @@ final class ServedLanes {
 
     private void serve(Key key, Nic nic, Request request) {
         int reads = Math.min(request.reads(), fabric.answeredReads(nic));
-        QueuePair queuePair = nic.domain.newQueuePair(nic.servedCompletions, new QueuePair.Capacity(1, 1, 0));
+        QueuePair queuePair = nic.newQueuePair(nic.servedCompletions, new QueuePair.Capacity(1, 1, 0));
         int packetNumber = fabric.nextPacketNumber();
         try {
             queuePair.toInit(nic.path().port(), io.mooncake.rdma.verbs.Access.REMOTE_READ);
             // That is enough to answer; it never sends by itself.
             queuePair.toReadyToReceive(nic.path(), request.end(), fabric.settings(reads));
         } catch (VerbsException e) {
-            fabric.closed(queuePair);
+            nic.close(queuePair);
             throw e;
         }
         Served served = new Served(key, nic, queuePair);
@@ -179,7 +179,7 @@ final class ServedLanes {
     private void end(Served served, boolean tell) {
         lanes.remove(served.key);
         served.nic.served--;
-        fabric.closed(served.queuePair);
+        served.nic.close(served.queuePair);
         if (tell) {
             fabric.send(served.key.reader, new Closed(served.key.lane, true));
         }

@@ -47,6 +47,7 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
     private final Set<Integer> eventDescriptors = new HashSet<>();
     private long lastHandle = 0x10000;
     private int lastDescriptor = 1000;
+    private boolean floor;
 
     SimulatedProvider(SimulatedNetwork network, String name) {
         this.network = network;
@@ -58,6 +59,11 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
         SimulatedDevice added = new SimulatedDevice(this, device, ipv4);
         devices.add(added);
         return added;
+    }
+
+    /** From now on opened cards do everything at once and move no byte: for measurements. */
+    public void useFloor() {
+        floor = true;
     }
 
     /** Its cards. */
@@ -438,7 +444,7 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
 
     @Override
     public DataPath dataPath(long context) {
-        return this;
+        return floor ? new FloorDataPath(this::qpNumber) : this;
     }
 
     @Override

@@ -21,6 +21,7 @@ public final class FileDescriptors {
     private static final int EFD_NONBLOCK = 0x800;
     private static final int EFD_CLOEXEC = 0x80000;
     private static final short POLLIN = 1;
+    private static final int EINTR = 4;
     /** {@code struct pollfd}: int fd, short events, short revents. */
     private static final long POLLFD_BYTES = 8;
     private static final long EVENTS = 4;
@@ -65,7 +66,7 @@ public final class FileDescriptors {
             both.set(JAVA_SHORT, POLLFD_BYTES + EVENTS, POLLIN);
             int ready = outcome((int) POLL.invokeExact(errno, both, 2L, timeoutMillis), errno);
             if (ready <= 0) {
-                return ready;
+                return ready == -EINTR ? 0 : ready;
             }
             if (both.get(JAVA_SHORT, POLLFD_BYTES + REVENTS) != 0) {
                 MemorySegment count = arena.allocate(JAVA_LONG);
