@@ -159,7 +159,8 @@ final class Cards {
     private void onPortChange(Nic nic, AsyncEvent event) {
         try {
             if (nic.refresh()) {
-                LOG.warn("node {}: {} says {}: port {}, {}", fabric.node().self(), nic, event.type(), nic.port().state(),
+                LOG.warn("node {}: {} says {}: port {}, {}", fabric.node().self(), nic, event.type(),
+                        nic.port().state(),
                         nic.gid());
                 fabric.onNicLost(nic, event.type().toString());
             }

@@ -12,7 +12,8 @@ import org.junit.jupiter.api.Test;
 
 /** What the kernel says of the memory that may be locked. */
 final class MemoryLockTest {
-    private static final List<String> LIMITS = List.of("Limit                     Soft Limit           Hard Limit  Units",
+    private static final List<String> LIMITS = List.of(
+            "Limit                     Soft Limit           Hard Limit  Units",
             "Max processes             95884                95884                processes",
             "Max locked memory         8388608              unlimited            bytes");
     private static final List<String> USER = List.of("Name:\tjava", "CapEff:\t0000000000000000");

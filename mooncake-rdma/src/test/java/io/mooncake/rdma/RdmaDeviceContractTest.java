@@ -1,8 +1,8 @@
 package io.mooncake.rdma;
 
 import static org.junit.jupiter.api.Assumptions.abort;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.mooncake.rdma.rig.RdmaDevices;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.TransferEngineContract;
 import org.junit.jupiter.api.BeforeAll;
@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 final class RdmaDeviceContractTest extends TransferEngineContract {
     @BeforeAll
     static void requireDevice() {
-        assumeTrue(Rdma.isAvailable(), () -> "an RDMA device is needed: " + Rdma.unavailabilityCause());
+        RdmaDevices.assume();
     }
 
     @Override

@@ -108,14 +108,18 @@ class RdmaRig extends EngineRig {
 
     @Override
     public void freeze(Side side) {
-        sides().stream().filter(other -> !other.equals(side)).forEach(other -> network.cut(side.id.name(),
-                other.id.name()));
+        sides().stream()
+                .filter(other -> !other.equals(side))
+                .forEach(other -> network.cut(side.id.name(),
+                        other.id.name()));
     }
 
     @Override
     public void thaw(Side side) {
-        sides().stream().filter(other -> !other.equals(side)).forEach(other -> network.heal(side.id.name(),
-                other.id.name()));
+        sides().stream()
+                .filter(other -> !other.equals(side))
+                .forEach(other -> network.heal(side.id.name(),
+                        other.id.name()));
     }
 
     @Override

@@ -69,7 +69,8 @@ final class MicroCommand implements Callable<Integer> {
         //
         SHARED_COPY("SharedMemoryBenchmark.copy", "MemorySegment.copy from there", NO_LIMIT),
         //
-        RDMA_POST("RdmaPostBenchmark.post", "RDMA READ posted in a batch of 16 and polled, over a card that costs nothing",
+        RDMA_POST("RdmaPostBenchmark.post",
+                "RDMA READ posted in a batch of 16 and polled, over a card that costs nothing",
                 150);
 
         private final String benchmark;

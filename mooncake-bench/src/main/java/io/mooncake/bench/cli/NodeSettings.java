@@ -38,7 +38,9 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
     /** For one engine: pools are shared where that is what is measured, and nobody looks for readers where it is not. */
     NodeSettings forEngine(String engine) {
         NodeSettings settings = engine.equals(RDMA) && !more.containsKey(RDMA) ? with(RDMA, ANY_DEVICE) : this;
-        return engine.equals("shm") || more.containsKey("sharedMemory") ? settings : settings.with("sharedMemory", "off");
+        return engine.equals("shm") || more.containsKey("sharedMemory")
+                ? settings
+                : settings.with("sharedMemory", "off");
     }
 
     /** For a process that serves: its node has a thread of its own in any case. */
