@@ -81,6 +81,11 @@ public abstract class EngineRig implements AutoCloseable {
         return 0;
     }
 
+    /** How often an engine uses a region as long as peers may read it, with no read going on. */
+    public int lastingUses() {
+        return 0;
+    }
+
     /** What the nodes' clocks show. */
     public long nowNs() {
         return nowNs;

@@ -102,6 +102,8 @@ public abstract class TransferEngineContract {
         assertEquals(length, reading.read.received);
         assertTrue(EngineRig.holdsPattern(to, 0, length, 77));
         assertTrue(EngineRig.isFilled(to.asSlice(length), FILL));
+        assertEquals(rig.lastingUses(), source.uses());
+        source.close();
         assertEquals(0, source.uses());
     }
 

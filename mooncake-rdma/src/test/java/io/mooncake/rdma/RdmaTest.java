@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.mooncake.rdma.rig.RdmaDevices;
 import io.mooncake.rdma.verbs.DeviceList;
 import io.mooncake.rdma.verbs.ffi.VerbsLibrary;
 import org.junit.jupiter.api.Tag;
@@ -40,7 +41,7 @@ class RdmaTest {
     @Test
     @Tag("rdma")
     void shouldNameTheDevicesWhenThereAreSome() {
-        assumeTrue(Rdma.isAvailable(), () -> "an RDMA device is needed: " + Rdma.unavailabilityCause());
+        RdmaDevices.assume();
         DeviceList devices = DeviceList.read();
         assertEquals(0, devices.errno());
         assertTrue(devices.names().stream().noneMatch(String::isBlank), () -> devices.toString());

@@ -75,6 +75,7 @@ final class CancelRun implements AutoCloseable {
                             .poolSize(slots() * settings.largest())
                             .spareSlots(1))
                     .build());
+            server.meet(node);
         } catch (RuntimeException | Error e) {
             server.close();
             throw e;

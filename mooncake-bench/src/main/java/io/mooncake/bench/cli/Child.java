@@ -94,6 +94,19 @@ public final class Child implements AutoCloseable {
     }
 
     /**
+     * Gives it a line on its standard input; one that has ended gets none.
+     *
+     * @param line without its end
+     */
+    void writeLine(String line) {
+        try {
+            process.outputWriter(StandardCharsets.UTF_8).append(line).append('\n').flush();
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot write to " + what, e);
+        }
+    }
+
+    /**
      * Everything that it still prints, until it closes its output.
      *
      * @param timeout at most, a line

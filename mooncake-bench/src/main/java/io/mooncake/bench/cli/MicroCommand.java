@@ -67,7 +67,11 @@ final class MicroCommand implements Callable<Integer> {
         //
         SHARED_READ("SharedMemoryBenchmark.read", "prepared read of another node's block by shared memory", NO_LIMIT),
         //
-        SHARED_COPY("SharedMemoryBenchmark.copy", "MemorySegment.copy from there", NO_LIMIT);
+        SHARED_COPY("SharedMemoryBenchmark.copy", "MemorySegment.copy from there", NO_LIMIT),
+        //
+        RDMA_POST("RdmaPostBenchmark.post",
+                "RDMA READ posted in a batch of 16 and polled, over a card that costs nothing",
+                150);
 
         private final String benchmark;
         private final String title;

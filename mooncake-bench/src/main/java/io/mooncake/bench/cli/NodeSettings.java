@@ -3,6 +3,8 @@ package io.mooncake.bench.cli;
 import io.mooncake.core.IdleMode;
 import io.mooncake.core.NodeConfigBuilder;
 import io.mooncake.core.ThreadingMode;
+import io.mooncake.rdma.RdmaConfig;
+import io.mooncake.rdma.RdmaTransferEngine;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,6 +19,10 @@ import java.util.Map;
  * @param more any other settings, by their names
  */
 public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, String> more) {
+    /** The engine that a node has only when it is asked for; as a setting: the device that it uses, or {@link #ANY_DEVICE}. */
+    static final String RDMA = "rdma";
+    private static final String ANY_DEVICE = "any";
+
     /** Copies the settings. */
     public NodeSettings {
         more = Map.copyOf(more);
@@ -31,7 +37,10 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
 
     /** For one engine: pools are shared where that is what is measured, and nobody looks for readers where it is not. */
     NodeSettings forEngine(String engine) {
-        return engine.equals("shm") || more.containsKey("sharedMemory") ? this : with("sharedMemory", "off");
+        NodeSettings settings = engine.equals(RDMA) && !more.containsKey(RDMA) ? with(RDMA, ANY_DEVICE) : this;
+        return engine.equals("shm") || more.containsKey("sharedMemory")
+                ? settings
+                : settings.with("sharedMemory", "off");
     }
 
     /** For a process that serves: its node has a thread of its own in any case. */
@@ -59,8 +68,24 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
 
     /** Sets everything on a node to be. */
     NodeConfigBuilder applyTo(NodeConfigBuilder builder) {
-        more.forEach(builder::set);
+        more.forEach((key, value) -> {
+            if (key.equals(RDMA)) {
+                builder.addEngine(context -> RdmaTransferEngine.create(context, rdma(value)));
+            } else {
+                builder.set(key, value);
+            }
+        });
         return builder.threading(threading).idle(idle);
+    }
+
+    private RdmaConfig rdma(String device) {
+        RdmaConfig defaults = RdmaConfig.defaults()
+                .withRegistrar(threading == ThreadingMode.INVOKER
+                        ? RdmaConfig.Registrar.POLLER
+                        : RdmaConfig.Registrar.THREAD);
+        return device.equals(ANY_DEVICE)
+                ? defaults
+                : defaults.withDevices(new RdmaConfig.Devices(List.of(device), 1, null));
     }
 
     /** Beside every figure, since it decides on latency and on processor time. */

@@ -57,6 +57,7 @@ final class PullClient implements AutoCloseable {
                         .blockSize(1 << 20)
                         .poolSize(2 << 20))
                 .build());
+        server.meet(node);
         region = node.register(Memory.of(memory), Access.LOCAL_ONLY);
         FirstPull.await(node, server.blocks().getFirst());
     }

@@ -1,5 +1,6 @@
 package io.mooncake.bench.cli;
 
+import io.mooncake.core.Node;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.registry.LocalRegistry;
 import java.time.Duration;
@@ -18,6 +19,7 @@ import java.util.Map;
  */
 public record Served(Child process, Map<String, String> addresses, List<BlockRef> blocks) implements AutoCloseable {
     private static final Duration START = Duration.ofMinutes(2);
+    private static final String MESSAGES = "tcp";
 
     /**
      * Starts a serving process whose blocks cover a region, and waits until it serves.
@@ -47,7 +49,11 @@ public record Served(Child process, Map<String, String> addresses, List<BlockRef
     private static Served start(String lengths, NodeSettings settings) {
         List<String> args = new ArrayList<>(List.of(lengths));
         args.addAll(settings.serving().toArgs());
-        Child child = Child.start(List.of(), TransferServer.class, args);
+        // Without it the JVM would warn of what the settings ask for.
+        List<String> flags = settings.more().containsKey(NodeSettings.RDMA)
+                ? List.of("--enable-native-access=ALL-UNNAMED")
+                : List.of();
+        Child child = Child.start(flags, TransferServer.class, args);
         List<BlockRef> blocks = new ArrayList<>();
         Map<String, String> addresses = new LinkedHashMap<>();
         for (String line = child.readLine(START); line != null; line = child.readLine(START)) {
@@ -75,7 +81,19 @@ public record Served(Child process, Map<String, String> addresses, List<BlockRef
      * @return a new one, for one reading node
      */
     public LocalRegistry registry(String engine) {
-        return new LocalRegistry().withAddress(TransferServer.NAME, engine, address(addresses, engine));
+        LocalRegistry registry = new LocalRegistry().withAddress(TransferServer.NAME, engine,
+                address(addresses, engine));
+        return engine.equals(NodeSettings.RDMA)
+                // Its lanes are connected by messages.
+                ? registry.withAddress(TransferServer.NAME, MESSAGES, address(addresses, MESSAGES))
+                : registry;
+    }
+
+    /** Tells the server where a node is reached, for what it has to say to it. */
+    void meet(Node node) {
+        node.addresses()
+                .forEach((engine, address) -> process
+                        .writeLine("peer " + node.id().name() + " " + engine + " " + address));
     }
 
     /** Where a node is reached by an engine that was asked for. */

@@ -7,10 +7,13 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.registry.LocalRegistry;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.HexFormat;
@@ -21,7 +24,8 @@ import java.util.Objects;
  * The process that commands and the tests of two processes pull from: a node whose written blocks, one behind the other, make a region.
  *
  * <p>On standard output it hands over what a reader needs, then it serves until its standard input ends, which it does when the
- * parent dies, however it dies:
+ * parent dies, however it dies; there it is told where readers are to whom it may have something to say, as
+ * {@code peer client tcp 127.0.0.1:40124}:
  *
  * <pre>
  *   block HEX                       a line a block, the 128 bytes of its reference
@@ -68,9 +72,10 @@ public final class TransferServer {
                     .forEach((engine, address) -> out.println("address " + engine + " " + address));
             out.println("ready");
             out.flush();
-            byte[] ignored = new byte[64];
-            for (int got = 0; got >= 0;) {
-                got = System.in.read(ignored);
+            BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+            for (String line; (line = in.readLine()) != null;) {
+                String[] words = line.split(" ", -1);
+                registry.withAddress(words[1], words[2], words[3]);
             }
         }
     }

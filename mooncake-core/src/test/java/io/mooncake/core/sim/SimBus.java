@@ -3,7 +3,7 @@ package io.mooncake.core.sim;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.registry.RegistryTransport;
 import io.mooncake.core.registry.ReplicatedRegistry;
-import io.mooncake.core.transfer.onesided.VirtualTime;
+import io.mooncake.testing.VirtualTime;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;

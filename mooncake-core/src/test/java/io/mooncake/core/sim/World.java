@@ -7,7 +7,7 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.transfer.onesided.FabricLimits;
 import io.mooncake.core.transfer.onesided.SimNetwork;
 import io.mooncake.core.transfer.onesided.SimTiming;
-import io.mooncake.core.transfer.onesided.VirtualTime;
+import io.mooncake.testing.VirtualTime;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -67,6 +67,9 @@ public interface Fabric {
      */
     int poll(Completions completions, int limit);
 
+    /** Has everything posted begin: the end of every duty cycle, so that a fabric can hand over many requests at once. */
+    void flush();
+
     /**
      * Blocks the polling thread until there may be something to poll.
      *

@@ -1,5 +1,7 @@
 package io.mooncake.core.transfer.onesided;
 
+import io.mooncake.core.transfer.Region;
+
 /**
  * One connection to one process life of a peer: with verbs, a queue pair of one network card. Never connected again: another lane is
  * made. The poller's.
@@ -13,6 +15,17 @@ public interface Lane {
      * @return one object as long as the lane knows the region
      */
     RemoteRegion region(int number);
+
+    /**
+     * Whether requests into a region of this node can be posted. Where the fabric does not know it yet, the first question makes it
+     * learn.
+     *
+     * @param destination where bytes are to land
+     * @return false: ask again later
+     * @throws io.mooncake.core.base.MooncakeException when the fabric could not learn it, for example OUT_OF_MEMORY; asked again, it
+     *     tries again
+     */
+    boolean isReady(Region destination);
 
     /**
      * Posts a READ. Requests of a lane begin in the order of posting and complete in it, but their bytes may be fetched and may land

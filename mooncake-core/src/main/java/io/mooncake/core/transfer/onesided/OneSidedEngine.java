@@ -10,6 +10,7 @@ import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 
 /**
  * An engine over one-sided READs: fetches a block's bytes, then its guard, without the owner's CPU. Any thread.
@@ -19,7 +20,12 @@ import java.util.Optional;
  * sends no messages.
  */
 public final class OneSidedEngine implements TransferEngine {
+    private static final Route FAILING = new Route(Route.Locality.NETWORK, true, Route.Health.FAILING,
+            "it did not reach the node a moment ago");
+
     private final Fabric fabric;
+    private final FailingPeers failing;
+    private final LongSupplier nanoClock;
     private final Inbox<GuardedRead> inbox;
     private final OneSidedPoller poller;
 
@@ -37,7 +43,9 @@ public final class OneSidedEngine implements TransferEngine {
     OneSidedEngine(EngineContext context, Fabric fabric, OneSidedConfig config, Rules rules) {
         this.fabric = fabric;
         inbox = new Inbox<>(config.reads());
-        poller = new OneSidedPoller(context, fabric, config, rules, inbox);
+        failing = new FailingPeers(config.peers());
+        nanoClock = context.nanoClock();
+        poller = new OneSidedPoller(context, fabric, config, rules, inbox, failing);
     }
 
     @Override
@@ -52,6 +60,9 @@ public final class OneSidedEngine implements TransferEngine {
 
     @Override
     public Route route(Peer peer, int region) {
+        if (fabric.reaches(peer) && failing.contains(peer.id(), nanoClock.getAsLong())) {
+            return FAILING;
+        }
         return Route.byAddress(fabric.reaches(peer));
     }
 

@@ -36,6 +36,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     private final OneSidedConfig config;
     private final Rules rules;
     private final Inbox<GuardedRead> inbox;
+    private final FailingPeers failing;
 
     private final RequestSlots chunks;
     private final RequestSlots proofs;
@@ -52,8 +53,9 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     private long events;
     private boolean closed;
 
-    OneSidedPoller(EngineContext context, Fabric fabric, OneSidedConfig config, Rules rules,
-            Inbox<GuardedRead> inbox) {
+    OneSidedPoller(EngineContext context, Fabric fabric, OneSidedConfig config, Rules rules, Inbox<GuardedRead> inbox,
+            FailingPeers failing) {
+        this.failing = failing;
         this.context = context;
         this.fabric = fabric;
         this.config = config;
@@ -139,7 +141,9 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         if (inbox.takeRing() || nowNs - nextTickNs >= 0) {
             work += tick();
         }
-        return work + feed();
+        work += feed();
+        fabric.flush();
+        return work;
     }
 
     private int takeReads() {
@@ -342,6 +346,11 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         if (read.ending == null) {
             read.ending = status;
             read.cause = cause;
+            if (status == ReadStatus.UNREACHABLE) {
+                failing.onFailed(read.paths().peer().id(), nowNs + config.times().maxBackOffNs());
+            } else if (status == ReadStatus.OK) {
+                failing.onSucceeded(read.paths().peer().id());
+            }
             read.dropIdle();
             read.drainByNs = nowNs + config.times().drainNs();
             tickBy(read.drainByNs);

@@ -292,11 +292,30 @@ final class PeerPaths {
                 poller.finish(read, ReadStatus.REFUSED, refused);
                 return null;
             }
+            boolean ready = isReady(lane, read);
+            if (!read.isLive()) {
+                return null;
+            }
+            if (!ready) {
+                continue;
+            }
             if (best == null || lane.outstandingBytes() < best.outstandingBytes()) {
                 best = lane;
             }
         }
         return best;
+    }
+
+    /** Whether the read's bytes and its proofs can be posted; a read that never can be ends. */
+    private boolean isReady(LaneState lane, ReadProgress read) {
+        try {
+            return lane.lane().isReady(poller.landing().region())
+                    && (read.read().length() == 0 || lane.lane().isReady(read.read().destination()));
+        } catch (MooncakeException e) {
+            poller.finish(read, ReadStatus.REFUSED,
+                    new MooncakeException(e.kind(), read.read() + ": " + e.getMessage(), e));
+            return false;
+        }
     }
 
     private static @Nullable MooncakeException refusal(GuardedRead read, RemoteRegion region) {

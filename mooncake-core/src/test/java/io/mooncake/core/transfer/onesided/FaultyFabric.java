@@ -139,6 +139,11 @@ public final class FaultyFabric implements Fabric {
         }
 
         @Override
+        public boolean isReady(Region destination) {
+            return inner.isReady(destination);
+        }
+
+        @Override
         public boolean post(ReadRequest request) {
             boolean part = request.bytes() > 64 && draw(Fault.PARTIAL);
             boolean accepted = inner.post(part
@@ -194,6 +199,11 @@ public final class FaultyFabric implements Fabric {
     @Override
     public FabricLimits limits() {
         return inner.limits();
+    }
+
+    @Override
+    public void flush() {
+        inner.flush();
     }
 
     @Override

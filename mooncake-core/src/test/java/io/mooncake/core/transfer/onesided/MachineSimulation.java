@@ -16,6 +16,7 @@ import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.RegionTable;
 import io.mooncake.core.transfer.onesided.FaultyFabric.Fault;
+import io.mooncake.testing.VirtualTime;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;

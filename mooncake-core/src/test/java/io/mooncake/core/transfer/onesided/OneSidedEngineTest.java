@@ -11,6 +11,7 @@ import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.onesided.FaultyFabric.Fault;
 import io.mooncake.testing.EngineRig;
@@ -83,6 +84,28 @@ final class OneSidedEngineTest {
 
         assertEquals(16, rig.fabrics.get(1).highestPosted(), "all of it is used, and no more");
         assertEquals(0, rig.fabrics.get(1).posted());
+    }
+
+    @Test
+    void shouldSayForSomeTimeThatAPeerCouldNotBeReached() {
+        EngineRig.Side owner = rig.side("owner");
+        EngineRig.Side reader = rig.side("reader");
+        Region source = pattern(owner, 64);
+        Region into = reader.own(rig.filled(64, EngineRig.FILL));
+        assertEquals(Route.Health.READY, reader.engine.route(owner.peer(), source.id()).health());
+        rig.freeze(owner);
+        Reading unreachable = reader.read(owner, source, 0, 64, into);
+        rig.until(unreachable::ended);
+        assertEquals(ReadStatus.UNREACHABLE, unreachable.status);
+        assertEquals(Route.Health.FAILING, reader.engine.route(owner.peer(), source.id()).health());
+        assertEquals(Route.Health.READY, reader.engine.route(reader.peer(), source.id()).health());
+
+        rig.thaw(owner);
+        rig.advance(rig.config.times().maxBackOffNs());
+        assertEquals(Route.Health.READY, reader.engine.route(owner.peer(), source.id()).health());
+        Reading again = reader.read(owner, source, 0, 64, into);
+        rig.until(again::ended);
+        assertEquals(ReadStatus.OK, again.status);
     }
 
     @Test

@@ -171,6 +171,11 @@ public final class SimFabric implements Fabric {
     }
 
     @Override
+    public void flush() {
+        // Every request begins when it is posted.
+    }
+
+    @Override
     public void park(long maxNs) {
         // Who runs the simulation runs the pollers in turn.
     }

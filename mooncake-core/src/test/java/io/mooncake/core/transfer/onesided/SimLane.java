@@ -3,6 +3,7 @@ package io.mooncake.core.transfer.onesided;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.transfer.Region;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.HashMap;
@@ -119,6 +120,11 @@ public final class SimLane implements Lane {
         } else {
             onAnswer(region, asked);
         }
+    }
+
+    @Override
+    public boolean isReady(Region destination) {
+        return true;
     }
 
     @Override

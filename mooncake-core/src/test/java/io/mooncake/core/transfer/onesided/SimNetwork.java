@@ -2,6 +2,7 @@ package io.mooncake.core.transfer.onesided;
 
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.testing.VirtualTime;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.HashMap;

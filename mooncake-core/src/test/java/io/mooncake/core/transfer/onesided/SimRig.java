@@ -3,6 +3,7 @@ package io.mooncake.core.transfer.onesided;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.testing.EngineRig;
+import io.mooncake.testing.VirtualTime;
 
 /** Engines over the simulated network. Virtual time passes with every cycle. */
 class SimRig extends EngineRig {

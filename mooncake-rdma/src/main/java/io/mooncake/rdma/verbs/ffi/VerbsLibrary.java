@@ -60,6 +60,17 @@ public final class VerbsLibrary {
     }
 
     /**
+     * Whether the open library exports a function.
+     *
+     * @param symbol its name
+     * @return false, too, when the library is not open
+     */
+    public static boolean has(String symbol) {
+        SymbolLookup symbols = OPENED.symbols;
+        return symbols != null && symbols.find(symbol).isPresent();
+    }
+
+    /**
      * Why the library can't be used.
      *
      * @return one sentence with its remedy as the message, the same at every call; null when the library is open

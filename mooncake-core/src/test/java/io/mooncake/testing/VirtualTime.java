@@ -1,4 +1,4 @@
-package io.mooncake.core.transfer.onesided;
+package io.mooncake.testing;
 
 import java.util.PriorityQueue;
 

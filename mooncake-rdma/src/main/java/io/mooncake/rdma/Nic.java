@@ -1,0 +1,283 @@
+package io.mooncake.rdma;
+
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.rdma.verbs.AsyncEvent;
+import io.mooncake.rdma.verbs.CompletionChannel;
+import io.mooncake.rdma.verbs.CompletionQueue;
+import io.mooncake.rdma.verbs.Context;
+import io.mooncake.rdma.verbs.Device;
+import io.mooncake.rdma.verbs.DeviceAttributes;
+import io.mooncake.rdma.verbs.Gid;
+import io.mooncake.rdma.verbs.GidChoice;
+import io.mooncake.rdma.verbs.LocalPath;
+import io.mooncake.rdma.verbs.PathMtu;
+import io.mooncake.rdma.verbs.Port;
+import io.mooncake.rdma.verbs.ProtectionDomain;
+import io.mooncake.rdma.verbs.QueuePair;
+import io.mooncake.rdma.verbs.VerbsException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One port of one network card, open, with what is registered there. When the card is reset another one takes its place, with the next key
+ * epoch: no key of this one is used again.
+ *
+ * <p>Made and closed by the registrar, who alone registers; the poller polls {@link #completions} and posts.
+ */
+final class Nic implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(Nic.class);
+    /** Queue pairs for peers never complete anything: nothing is posted to them. */
+    private static final int SERVED_ENTRIES = 16;
+
+    final Device device;
+    final long keyEpoch;
+    private final ProtectionDomain domain;
+    final CompletionChannel channel;
+    final CompletionQueue completions;
+    final CompletionQueue servedCompletions;
+    final DeviceAttributes attributes;
+    private final Context context;
+    private final RdmaConfig config;
+    private final Deque<Runnable> made = new ArrayDeque<>();
+    private final Map<Integer, Registration> registrations = new HashMap<>();
+    private volatile Port port;
+    private volatile Gid gid;
+    private final AtomicInteger queuePairs = new AtomicInteger();
+    private volatile boolean failed;
+    private volatile boolean abandoned;
+    private volatile @Nullable String dead;
+
+    /** Lanes of peers that end here; the registrar's. */
+    int served;
+    /** What the poller knows of it. */
+    final NicUse use = new NicUse();
+
+    /**
+     * Opens a port.
+     *
+     * @param device the card
+     * @param config which port, and by which address
+     * @param completions that its queue holds at least
+     * @param keyEpoch higher than that of every earlier one in this process
+     * @throws VerbsException when the card refuses
+     * @throws MooncakeException CONFIG_ERROR when the port has no address to be used
+     */
+    Nic(Device device, RdmaConfig config, int completions, long keyEpoch) {
+        this.device = device;
+        this.config = config;
+        this.keyEpoch = keyEpoch;
+        boolean done = false;
+        try {
+            context = device.open();
+            made.push(context::close);
+            attributes = context.attributes();
+            port = context.port(config.devices().port());
+            gid = chooseGid();
+            domain = context.newProtectionDomain();
+            made.push(domain::close);
+            channel = context.newCompletionChannel();
+            made.push(channel::close);
+            this.completions = context.newCompletionQueue(Math.min(completions, attributes.maxEntries()), channel);
+            made.push(this.completions::close);
+            servedCompletions = context.newCompletionQueue(SERVED_ENTRIES, null);
+            made.push(servedCompletions::close);
+            done = true;
+        } finally {
+            if (!done) {
+                closeMade();
+            }
+        }
+    }
+
+    private Gid chooseGid() {
+        List<Gid> table = context.gids(port);
+        String wanted = config.devices().gid();
+        return GidChoice.of(table, wanted)
+                .orElseThrow(() -> new MooncakeException(Kind.CONFIG_ERROR, this + " has no GID"
+                        + (wanted == null
+                                ? ": give its network interface an address"
+                                : " '" + wanted + "' among " + table + ": leave it out to have one chosen")))
+                .gid();
+    }
+
+    /** What the port is now, and which address of it peers are told. */
+    Port port() {
+        return port;
+    }
+
+    Gid gid() {
+        return gid;
+    }
+
+    LocalPath path() {
+        LocalPath own = LocalPath.of(port, gid);
+        int mtu = config.link().mtuBytes();
+        return mtu == 0 || mtu >= own.mtu().bytes()
+                ? own
+                : new LocalPath(own.port(), own.gidIndex(), PathMtu.of(Integer.numberOfTrailingZeros(mtu) - 7),
+                        own.ethernet());
+    }
+
+    /** Whether a lane may be made on it now. */
+    boolean isUsable() {
+        return !failed && port.isActive();
+    }
+
+    boolean isFailed() {
+        return failed;
+    }
+
+    /** The card is lost; false when that was known. */
+    boolean fail() {
+        boolean first = !failed;
+        failed = true;
+        return first;
+    }
+
+    /** The poller has no lane on it any more and polls it no more. */
+    void abandon() {
+        abandoned = true;
+    }
+
+    /** Whether it is lost and nothing of it is used. */
+    boolean isDone() {
+        return failed && abandoned && queuePairs.get() == 0;
+    }
+
+    /** Its completion queue is dead; for the poller. */
+    void onDead(String why) {
+        dead = why;
+    }
+
+    /** Why its completion queue is dead; null while it is not. */
+    @Nullable
+    String dead() {
+        return dead;
+    }
+
+    /** A queue pair, to be given back by {@link #close(QueuePair)}. */
+    QueuePair newQueuePair(CompletionQueue queue, QueuePair.Capacity capacity) {
+        QueuePair made = domain.newQueuePair(queue, capacity);
+        queuePairs.incrementAndGet();
+        return made;
+    }
+
+    /** Destroys a queue pair. A lost card may refuse; then nothing of it works any more. */
+    void close(QueuePair queuePair) {
+        try {
+            queuePair.close();
+        } catch (VerbsException e) {
+            LOG.warn("{} could not be destroyed", queuePair, e);
+        }
+        queuePairs.decrementAndGet();
+    }
+
+    /** Looks at the port again; whether it is another one for peers than before, so that lanes over it are of no use. */
+    boolean refresh() {
+        Gid former = gid;
+        boolean wasActive = port.isActive();
+        port = context.port(config.devices().port());
+        gid = chooseGid();
+        return !former.equals(gid) || (wasActive && !port.isActive());
+    }
+
+    /** What the card says beside completions; null when it says nothing. */
+    @Nullable
+    AsyncEvent takeEvent() {
+        return context.awaitEvent(0);
+    }
+
+    /** Registers what peers may read already: pools. */
+    void registerAll(EngineContext node) {
+        for (Region region : node.regions().open()) {
+            if (region.access() != Access.LOCAL_ONLY && HostRegions.isHost(region)) {
+                register(region, node);
+            }
+        }
+    }
+
+    /**
+     * Registers a region, unless it is.
+     *
+     * @return its registration
+     * @throws MooncakeException when it cannot be
+     */
+    Registration register(Region region, EngineContext node) {
+        Registration known = registrations.get(region.id());
+        if (known != null) {
+            return known;
+        }
+        if (!HostRegions.isHost(region)) {
+            throw new MooncakeException(Kind.UNSUPPORTED,
+                    region + " is memory of a device, which " + this + " is not told of");
+        }
+        boolean guarded = region.access() == Access.GUARDED;
+        Memory guards = guarded ? node.guards().table(region.id()) : null;
+        if (guarded && guards == null) {
+            throw new MooncakeException(Kind.UNAUTHORIZED, region + " has no guards that could be read");
+        }
+        long most = Math.min(config.limits().registrationBytes(),
+                attributes.maxRegionBytes() <= 0 ? Long.MAX_VALUE : attributes.maxRegionBytes());
+        Registration made = new Registration(domain, region, guards, most);
+        registrations.put(region.id(), made);
+        return made;
+    }
+
+    List<Registration> registrations() {
+        return List.copyOf(registrations.values());
+    }
+
+    /** Deregisters what was closed; the regions' numbers. */
+    List<Integer> sweep() {
+        List<Integer> gone = new ArrayList<>();
+        registrations.values().removeIf(registration -> {
+            if (!registration.isOver()) {
+                return false;
+            }
+            gone.add(registration.region().id());
+            registration.close();
+            return true;
+        });
+        return gone;
+    }
+
+    /** Every queue pair was destroyed before. */
+    @Override
+    public void close() {
+        registrations.values().forEach(Registration::close);
+        registrations.clear();
+        closeMade();
+    }
+
+    private void closeMade() {
+        RuntimeException first = null;
+        while (!made.isEmpty()) {
+            try {
+                made.pop().run();
+            } catch (VerbsException e) {
+                first = first == null ? e : first;
+            }
+        }
+        if (first != null) {
+            throw first;
+        }
+    }
+
+    @Override
+    public String toString() {
+        return device + " port " + config.devices().port();
+    }
+}

@@ -1,0 +1,60 @@
+package io.mooncake.rdma;
+
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.transfer.Region;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.agrona.collections.Int2ObjectHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** What the poller knows of a card: lanes, completions taken and not told, and which regions can be posted to. The poller's. */
+final class NicUse {
+    /** Lanes that were not destroyed. */
+    int lanes;
+    /** Completions taken from the queue, and of those told. */
+    int taken;
+    int told;
+    private final Int2ObjectHashMap<Registration> known = new Int2ObjectHashMap<>();
+    private final Set<Integer> asked = new HashSet<>();
+    private final Map<Integer, MooncakeException> failures = new HashMap<>();
+
+    /** What is registered of a region; null when nothing is known of that. */
+    @Nullable
+    Registration find(Region region) {
+        return known.get(region.id());
+    }
+
+    /**
+     * Whether somebody has to register a region now.
+     *
+     * @throws MooncakeException why it could not be, once
+     */
+    boolean mustAsk(Region region) {
+        MooncakeException failure = failures.remove(region.id());
+        if (failure != null) {
+            asked.remove(region.id());
+            throw failure;
+        }
+        return asked.add(region.id());
+    }
+
+    /** Nobody was there to register it. */
+    void unask(Region region) {
+        asked.remove(region.id());
+    }
+
+    void onRegistered(Registration registration) {
+        known.put(registration.region().id(), registration);
+        asked.remove(registration.region().id());
+    }
+
+    void onFailed(Region region, MooncakeException failure) {
+        failures.put(region.id(), failure);
+    }
+
+    void onDeregistered(int region) {
+        known.remove(region);
+    }
+}

@@ -1,0 +1,133 @@
+package io.mooncake.rdma;
+
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.rdma.LaneMessage.GuardKeys;
+import io.mooncake.rdma.LaneMessage.Keys;
+import io.mooncake.rdma.verbs.Access;
+import io.mooncake.rdma.verbs.MemoryRegion;
+import io.mooncake.rdma.verbs.ProtectionDomain;
+import io.mooncake.rdma.verbs.VerbsException;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One region as one card knows it: in parts, since a card has a limit. Peers may read it where the region's access says so, nobody but this
+ * node's own READs writes it. The registrar's, but for what never changes.
+ *
+ * <pre>
+ *   region  |........ stride ........|........ stride ........|.... rest ....|
+ *   part 0  |==========================|                                           the most that one request has is registered twice,
+ *   part 1                           |==========================|                  so that no request ever needs two keys
+ *   part 2                                                    |==============|
+ * </pre>
+ */
+final class Registration implements AutoCloseable {
+    /** What parts overlap by: no request is longer. */
+    static final long OVERLAP_BYTES = EngineContext.MAX_CHUNK_BYTES;
+
+    private final Region region;
+    private final long stride;
+    private final int[] localKeys;
+    private final List<MemoryRegion> parts = new ArrayList<>();
+    private @Nullable MemoryRegion guards;
+    private final boolean retained;
+
+    /**
+     * Registers a region.
+     *
+     * @param domain of the card
+     * @param region host memory
+     * @param guardTable what its guards are in; null for a region without
+     * @param mostBytes of one registration
+     * @throws MooncakeException what the card or the kernel said, with the remedy; then nothing is registered
+     */
+    Registration(ProtectionDomain domain, Region region, @Nullable Memory guardTable, long mostBytes) {
+        this.region = region;
+        long length = region.length();
+        stride = length <= mostBytes ? length : mostBytes - OVERLAP_BYTES;
+        localKeys = new int[(int) ((length - 1) / stride) + 1];
+        // As long as peers may read it, its memory stays: closing the region waits until the card has forgotten it.
+        retained = isReadable(region) && region.retain();
+        try {
+            if (isReadable(region) && !retained) {
+                throw new MooncakeException(Kind.CLOSED, region + " is closed");
+            }
+            if (localKeys.length > LaneMessages.MAX_KEYS) {
+                throw new MooncakeException(Kind.CONFIG_ERROR, region + " of " + length + " bytes needs "
+                        + localKeys.length + " registrations of " + mostBytes + " bytes, more than "
+                        + LaneMessages.MAX_KEYS + ": raise rdma.registrationBytes, or make it smaller");
+            }
+            for (int i = 0; i < localKeys.length; i++) {
+                long from = i * stride;
+                MemoryRegion part = domain.register(region.memory().address() + from,
+                        Math.min(length - from, stride + OVERLAP_BYTES), accessOf(region));
+                parts.add(part);
+                localKeys[i] = part.localKey();
+            }
+            if (guardTable != null) {
+                guards = domain.register(guardTable.address(), guardTable.length(), Access.REMOTE_READ);
+            }
+        } catch (VerbsException e) {
+            close();
+            throw new MooncakeException(e.asMooncake().kind(), region + " of " + length + " bytes: " + e.getMessage()
+                    + MemoryLock.hint(), e);
+        } catch (MooncakeException e) {
+            close();
+            throw e;
+        }
+    }
+
+    private static boolean isReadable(Region region) {
+        return region.access() != io.mooncake.core.transfer.Access.LOCAL_ONLY;
+    }
+
+    private static int accessOf(Region region) {
+        int remote = isReadable(region) ? Access.REMOTE_READ : 0;
+        return remote | (HostRegions.isWritable(region) ? Access.LOCAL_WRITE : 0);
+    }
+
+    Region region() {
+        return region;
+    }
+
+    /** Whether the region is closed, and nothing but this registration uses it. */
+    boolean isOver() {
+        return region.isClosed() && region.uses() <= (retained ? 1 : 0);
+    }
+
+    /** The key by which a request of this node may write from an offset on. */
+    int localKey(long offset) {
+        return localKeys[(int) (offset / stride)];
+    }
+
+    /** What a peer has to know. */
+    Keys keys(long lane, long keyEpoch) {
+        MemoryRegion table = guards;
+        return new Keys(lane, region.id(), keyEpoch, region.memory().address(), region.length(), stride,
+                parts.stream().map(MemoryRegion::remoteKey).toList(), table == null
+                        ? GuardKeys.NONE
+                        : new GuardKeys(table.address(), table.length(), table.remoteKey()));
+    }
+
+    /** Takes it from the card: READs of peers under way fail. */
+    @Override
+    public void close() {
+        for (MemoryRegion part : parts) {
+            part.close();
+        }
+        parts.clear();
+        MemoryRegion table = guards;
+        if (table != null) {
+            table.close();
+            guards = null;
+        }
+        if (retained) {
+            region.release();
+        }
+    }
+}

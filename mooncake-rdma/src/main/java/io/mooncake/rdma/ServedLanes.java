@@ -1,0 +1,187 @@
+package io.mooncake.rdma;
+
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.rdma.LaneMessage.Closed;
+import io.mooncake.rdma.LaneMessage.NoRegion;
+import io.mooncake.rdma.LaneMessage.Query;
+import io.mooncake.rdma.LaneMessage.Refused;
+import io.mooncake.rdma.LaneMessage.Reply;
+import io.mooncake.rdma.LaneMessage.Request;
+import io.mooncake.rdma.verbs.PeerEnd;
+import io.mooncake.rdma.verbs.QueuePair;
+import io.mooncake.rdma.verbs.VerbsException;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The ends of peers' lanes: queue pairs that only answer READs. Nothing is ever posted to them, so they take no credit and complete nothing.
+ * A peer may read what this node's regions allow, by keys that it asks for lane by lane. The registrar's.
+ *
+ * <p>There are so many as configured: a newcomer pushes out the one that SIEVE finds, that is the oldest that has not asked for a region
+ * since it was passed over last. Its peer makes a new lane when it needs one.
+ */
+final class ServedLanes {
+    private record Key(NodeId reader, long lane) {}
+
+    private static final class Served {
+        final Key key;
+        final Nic nic;
+        final QueuePair queuePair;
+        boolean visited;
+
+        Served(Key key, Nic nic, QueuePair queuePair) {
+            this.key = key;
+            this.nic = nic;
+            this.queuePair = queuePair;
+        }
+    }
+
+    private final RdmaFabric fabric;
+    private final int most;
+    private final Map<Key, Served> lanes = new HashMap<>();
+    private final Deque<Served> order = new ArrayDeque<>();
+
+    ServedLanes(RdmaFabric fabric, int most) {
+        this.fabric = fabric;
+        this.most = most;
+    }
+
+    int size() {
+        return lanes.size();
+    }
+
+    /** A peer wants to read from this node. */
+    void onRequest(NodeId reader, Request request) {
+        NodeId self = fabric.node().self();
+        Key key = new Key(reader, request.lane());
+        if (lanes.containsKey(key)) {
+            return; // Told twice.
+        }
+        drop(lane -> lane.key.reader.name().equals(reader.name()) && !lane.key.reader.equals(reader), true);
+        if (request.incarnation() != self.incarnation()) {
+            refuse(key, Kind.STALE_INCARNATION, "node " + self + " answers, not its life " + request.incarnation());
+            return;
+        }
+        Nic nic = fabric.chooseServing(request.end().gid());
+        if (nic == null) {
+            refuse(key, Kind.PEER_UNREACHABLE, "node " + self + " has no card with an active port now");
+            return;
+        }
+        makeRoom();
+        try {
+            serve(key, nic, request);
+        } catch (VerbsException e) {
+            refuse(key, e.asMooncake().kind(), "node " + self + ": " + e.getMessage());
+        }
+    }
+
+    private void refuse(Key key, Kind kind, String text) {
+        fabric.send(key.reader, new Refused(key.lane, kind, text));
+    }
+
+    private void serve(Key key, Nic nic, Request request) {
+        int reads = Math.min(request.reads(), fabric.answeredReads(nic));
+        QueuePair queuePair = nic.newQueuePair(nic.servedCompletions, new QueuePair.Capacity(1, 1, 0));
+        int packetNumber = fabric.nextPacketNumber();
+        try {
+            queuePair.toInit(nic.path().port(), io.mooncake.rdma.verbs.Access.REMOTE_READ);
+            // That is enough to answer; it never sends by itself.
+            queuePair.toReadyToReceive(nic.path(), request.end(), fabric.settings(reads));
+        } catch (VerbsException e) {
+            nic.close(queuePair);
+            throw e;
+        }
+        Served served = new Served(key, nic, queuePair);
+        lanes.put(key, served);
+        order.addLast(served);
+        nic.served++;
+        fabric.send(key.reader, new Reply(key.lane, nic.keyEpoch, reads,
+                new PeerEnd(queuePair.number(), packetNumber, nic.path().mtu(), nic.port().lid(), nic.gid().raw())));
+        // What everybody will ask for, before it is asked for.
+        for (Registration registration : nic.registrations()) {
+            if (registration.region().access() == Access.GUARDED && !registration.region().isClosed()) {
+                fabric.send(key.reader, registration.keys(key.lane, nic.keyEpoch));
+            }
+        }
+    }
+
+    private void makeRoom() {
+        while (lanes.size() >= most) {
+            Served oldest = order.removeFirst();
+            if (oldest.visited) {
+                oldest.visited = false;
+                order.addLast(oldest);
+            } else {
+                end(oldest, true);
+            }
+        }
+    }
+
+    /** A peer asks for a region's keys. */
+    void onQuery(NodeId reader, Query query) {
+        Served served = lanes.get(new Key(reader, query.lane()));
+        if (served == null) {
+            fabric.send(reader, new Closed(query.lane(), true));
+            return;
+        }
+        served.visited = true;
+        Region region = fabric.node().regions().readable(query.region());
+        try {
+            if (region == null || region.isClosed()) {
+                throw new MooncakeException(Kind.UNAUTHORIZED, "node " + fabric.node().self() + " has no region r"
+                        + query.region() + " that peers may read");
+            }
+            Registration registration = fabric.registered(served.nic, region);
+            fabric.send(reader, registration.keys(query.lane(), served.nic.keyEpoch));
+        } catch (MooncakeException e) {
+            if (served.nic.isFailed()) {
+                return; // The reader was told that the lane is closed.
+            }
+            fabric.send(reader, new NoRegion(query.lane(), query.region(), e.kind(), e.getMessage()));
+        }
+    }
+
+    /** A peer's end is gone. */
+    void onClosed(NodeId reader, long lane) {
+        Served served = lanes.get(new Key(reader, lane));
+        if (served != null) {
+            order.remove(served);
+            end(served, false);
+        }
+    }
+
+    /** A card says that one of them failed; false when it has none of that number. */
+    boolean onFailed(Nic nic, int queuePair) {
+        return drop(lane -> lane.nic.equals(nic) && lane.queuePair.number() == queuePair, true);
+    }
+
+    /** A card's lanes are of no use any more. */
+    void dropAll(@Nullable Nic nic) {
+        drop(lane -> nic == null || lane.nic.equals(nic), true);
+    }
+
+    private boolean drop(Predicate<Served> which, boolean tell) {
+        List<Served> gone = lanes.values().stream().filter(which).toList();
+        order.removeAll(gone);
+        gone.forEach(served -> end(served, tell));
+        return !gone.isEmpty();
+    }
+
+    private void end(Served served, boolean tell) {
+        lanes.remove(served.key);
+        served.nic.served--;
+        served.nic.close(served.queuePair);
+        if (tell) {
+            fabric.send(served.key.reader, new Closed(served.key.lane, true));
+        }
+    }
+}

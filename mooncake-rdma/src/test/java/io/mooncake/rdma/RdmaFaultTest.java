@@ -1,0 +1,380 @@
+package io.mooncake.rdma;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.rdma.sim.SimulatedDevice;
+import io.mooncake.rdma.sim.SimulatedTiming;
+import io.mooncake.rdma.verbs.WorkStatus;
+import io.mooncake.testing.EngineRig;
+import io.mooncake.testing.EngineRig.Guards;
+import io.mooncake.testing.EngineRig.Reading;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What goes wrong with cards, links and peers, over simulated cards. */
+@Timeout(120)
+final class RdmaFaultTest {
+    private static final byte FILL = EngineRig.FILL;
+    private static final long BYTES = 6L << 20;
+    private static final int ENOMEM = 12;
+
+    private RdmaRig rig = new RdmaRig();
+    private EngineRig.Side owner = rig.side("owner");
+    private EngineRig.Side reader = rig.side("reader");
+
+    @AfterEach
+    void close() {
+        rig.close();
+    }
+
+    private void restart(RdmaRig newRig) {
+        rig.close();
+        rig = newRig;
+        owner = rig.side("owner");
+        reader = rig.side("reader");
+    }
+
+    private SimulatedDevice card(EngineRig.Side side) {
+        return rig.host(side.id.name()).cards().getFirst();
+    }
+
+    private Reading ended(Reading reading) {
+        rig.until(reading::ended);
+        assertEquals(1, reading.ends);
+        return reading;
+    }
+
+    /** A read that must bring every byte. */
+    private void assertReads(Region source) {
+        MemorySegment to = rig.filled(source.length(), FILL);
+        Region into = reader.own(to);
+        Reading reading = ended(reader.read(owner, source, 0, source.length(), into));
+        assertEquals(ReadStatus.OK, reading.status, () -> reading.cause().getMessage());
+        assertTrue(EngineRig.holdsPattern(to, 0, to.byteSize(), 0));
+        into.close();
+    }
+
+    /** Every status but success: the lane is broken, its chunks are read again over another, and no byte is wrong. */
+    @ParameterizedTest
+    @EnumSource(value = WorkStatus.class, mode = EnumSource.Mode.EXCLUDE, names = "SUCCESS")
+    void shouldReadAgainOverAnotherLaneAfterEveryError(WorkStatus status) {
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        assertReads(source);
+        long lost = reader.count(Counter.LANES_LOST);
+
+        card(reader).failNextRead(status.ordinal());
+        assertReads(source);
+
+        assertEquals(lost + 1, reader.count(Counter.LANES_LOST));
+        assertReads(source);
+    }
+
+    @Test
+    void shouldNameTheStatusWhenNoLaneIsLeft() {
+        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        Region into = reader.own(rig.filled(4096, FILL));
+        ended(reader.read(owner, source, 0, 8, into));
+        Reading reading = new Reading();
+        reading.read.from(owner.peer(), source.id(), 0, 8).into(into, 0).by(Long.MAX_VALUE);
+        reader.submit(reading);
+        rig.until(() -> {
+            card(reader).failNextRead(WorkStatus.REM_OP_ERR.ordinal());
+            return reading.ended();
+        });
+        card(reader).failNextRead(0);
+        assertEquals(ReadStatus.UNREACHABLE, reading.status);
+        assertTrue(reading.cause().getMessage().contains("REM_OP_ERR"), () -> reading.cause().getMessage());
+        assertTrue(reading.cause().getMessage().contains("device sim0"), () -> reading.cause().getMessage());
+    }
+
+    /** CQ depth equals the credits, so even if every request of the storm completes at once nothing overflows. */
+    @Test
+    void shouldKeepTheCompletionQueueNearlyEmptyUnderAStormOfCancels() {
+        rig.network.timing(SimulatedTiming.defaults().withCompleteNs(30_000));
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        MemorySegment to = rig.filled(BYTES, FILL);
+        Region into = reader.own(to);
+        Random random = new Random(7);
+        int canceled = 0;
+        for (int i = 0; i < 2000; i++) {
+            Reading reading = reader.read(owner, source, 0, 1 + random.nextInt((int) BYTES), into);
+            for (int cycles = random.nextInt(4); cycles > 0; cycles--) {
+                rig.cycle();
+            }
+            reading.givenUp = true;
+            reader.engine.abort(reading.read);
+            ended(reading);
+            canceled += reading.status == ReadStatus.CANCELED ? 1 : 0;
+        }
+        assertTrue(canceled > 1000, canceled + " were canceled");
+        assertTrue(card(reader).highestOccupancyPercent() < 30,
+                () -> card(reader).highestOccupancyPercent() + " % of the completion queue were taken");
+        to.fill(FILL);
+        rig.settle();
+        assertTrue(EngineRig.isFilled(to, FILL), "a byte landed after the end of everything");
+        assertReads(source);
+    }
+
+    /** Requests that do not complete in time: the lane is broken, then destroyed, and only then the memory is given back. */
+    @ParameterizedTest
+    @ValueSource(longs = {20_000, 3_000_000_000L})
+    void shouldLetNothingLandAfterTheEndOfAReadThatWasGivenUp(long flushNs) {
+        rig.network.timing(SimulatedTiming.defaults().withCompleteNs(3_000_000_000L).withFlushNs(flushNs));
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        MemorySegment to = rig.filled(BYTES, FILL);
+        Region into = reader.own(to);
+        Reading reading = reader.read(owner, source, 0, BYTES, into);
+        reading.onEnd = () -> to.fill((byte) 0x77);
+        rig.until(() -> !EngineRig.isFilled(to.asSlice(0, 4096), FILL));
+        reading.givenUp = true;
+        reader.engine.abort(reading.read);
+        long begunNs = rig.nowNs();
+        assertEquals(ReadStatus.CANCELED, ended(reading).status);
+        assertTrue(rig.nowNs() - begunNs <= rig.endBoundNs(), () -> (rig.nowNs() - begunNs) + " ns late");
+        rig.advance(10 * EngineRig.SECOND_NS);
+        rig.settle();
+        assertTrue(EngineRig.isFilled(to, (byte) 0x77), "a byte landed after the end");
+        rig.network.timing(SimulatedTiming.defaults());
+        assertReads(source);
+    }
+
+    @Test
+    void shouldLeaveAPortThatGoesDownAndReturnWithIt() {
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        assertReads(source);
+        card(reader).portDown();
+        Region into = reader.own(rig.filled(64, FILL));
+        Reading down = ended(reader.read(owner, source, 0, 64, into));
+        assertEquals(ReadStatus.UNREACHABLE, down.status);
+        assertTrue(down.cause().getMessage().contains("port"), () -> down.cause().getMessage());
+        card(reader).portUp();
+        rig.advance(2 * EngineRig.SECOND_NS);
+        rig.settle();
+        assertReads(source);
+
+        card(owner).portDown();
+        Reading silent = ended(reader.read(owner, source, 0, 64, into));
+        assertEquals(ReadStatus.UNREACHABLE, silent.status);
+        card(owner).portUp();
+        rig.advance(2 * EngineRig.SECOND_NS);
+        rig.settle();
+        assertReads(source);
+    }
+
+    @Test
+    void shouldMakeNewLanesWhenAnAddressChanges() {
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        assertReads(source);
+        long opened = reader.count(Counter.LANES_OPENED);
+        card(owner).changeAddress(0x0A4D_0101);
+        rig.settle();
+        assertReads(source);
+        assertTrue(reader.count(Counter.LANES_OPENED) > opened);
+        card(reader).changeAddress(0x0A4D_0102);
+        rig.settle();
+        assertReads(source);
+    }
+
+    @Test
+    void shouldOpenALostCardAgainWithNewKeys() {
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        Region guarded = owner.register(rig.pattern(4096), Access.GUARDED);
+        assertReads(source);
+        MemorySegment to = rig.filled(BYTES, FILL);
+        Region into = reader.own(to);
+
+        Reading during = reader.read(owner, source, 0, BYTES, into);
+        rig.cycle();
+        card(owner).fail();
+        rig.until(during::ended);
+        if (during.status == ReadStatus.OK) {
+            assertTrue(EngineRig.holdsPattern(to, 0, BYTES, 0));
+        }
+        card(owner).recover();
+        rig.advance(3 * EngineRig.SECOND_NS);
+        rig.settle();
+        assertReads(source);
+
+        card(reader).fail();
+        card(reader).recover();
+        rig.advance(3 * EngineRig.SECOND_NS);
+        rig.settle();
+        assertReads(source);
+        assertEquals(ReadStatus.OK, ended(reader.readGuarded(owner, guarded, 4096, Guards.FIRST, into)).status);
+    }
+
+    @Test
+    void shouldSayWhichRegionCannotBeRegisteredAndGoOn() {
+        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        assertReads(source);
+        card(reader).failRegistrations(0, ENOMEM);
+        MemorySegment to = rig.filled(4096, FILL);
+        Region into = reader.own(to);
+        Reading refused = ended(reader.read(owner, source, 0, 4096, into));
+        assertEquals(ReadStatus.REFUSED, refused.status);
+        assertEquals(Kind.OUT_OF_MEMORY, refused.cause().kind());
+        assertTrue(refused.cause().getMessage().contains(into.toString()), () -> refused.cause().getMessage());
+        card(reader).failRegistrations(Integer.MAX_VALUE, 0);
+        assertEquals(ReadStatus.OK, ended(reader.read(owner, source, 0, 4096, into)).status);
+
+        card(owner).failRegistrations(0, ENOMEM);
+        Region more = owner.register(rig.pattern(4096), Access.READABLE);
+        Reading unknown = ended(reader.read(owner, more, 0, 4096, into));
+        assertEquals(ReadStatus.REFUSED, unknown.status);
+        assertTrue(unknown.cause().getMessage().contains(more.toString()), () -> unknown.cause().getMessage());
+    }
+
+    @Test
+    void shouldFailTheStartWhenAPoolCannotBeRegistered() {
+        rig.host("third").addDevice("sim1", 0x0A4D_0201);
+        rig.host("third").cards().getFirst().failRegistrations(0, ENOMEM);
+        rig.poolOf("third", rig.pattern(4096));
+        MooncakeException refused = assertThrows(MooncakeException.class, () -> rig.side("third"));
+        assertEquals(Kind.OUT_OF_MEMORY, refused.kind());
+        assertTrue(refused.getMessage().contains("region r1"), refused.getMessage());
+    }
+
+    @Test
+    void shouldReadRegionsThatNeedManyRegistrations() {
+        restart(new RdmaRig(3, RdmaRig.config()
+                .withLimits(new RdmaConfig.Limits(4096, 1024, 4096, 3L << 20))));
+        Region source = owner.register(rig.pattern(23L << 20), Access.READABLE);
+        assertReads(source);
+        // Each part overlaps the next one by the longest request: 2 MiB apart, 3 MiB long.
+        assertEquals(12, card(owner).registered());
+    }
+
+    @Test
+    void shouldRegisterInPartsUnderTheCardsOwnLimit() {
+        rig.host("third").cards().getFirst().largestRegistration(5L << 20);
+        EngineRig.Side third = rig.side("third");
+        Region source = third.register(rig.pattern(12L << 20), Access.READABLE);
+        MemorySegment to = rig.filled(12L << 20, FILL);
+        assertEquals(ReadStatus.OK, ended(reader.read(third, source, 0, to.byteSize(), reader.own(to))).status);
+        assertTrue(EngineRig.holdsPattern(to, 0, to.byteSize(), 0));
+        assertEquals(3, rig.host("third").cards().getFirst().registered());
+    }
+
+    /** Closing a region waits until no card can read its memory any more. */
+    @Test
+    void shouldDeregisterARegionBeforeItsMemoryMayBeFreed() {
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        assertReads(source);
+        assertEquals(1, source.uses());
+        int before = card(owner).registered();
+        MemorySegment to = rig.filled(BYTES, FILL);
+        Reading during = reader.read(owner, source, 0, BYTES, reader.own(to));
+        rig.cycle();
+        source.close();
+        assertEquals(0, source.uses());
+        assertEquals(before - 1, card(owner).registered());
+        ended(during);
+        if (during.status == ReadStatus.OK) {
+            assertTrue(EngineRig.holdsPattern(to, 0, BYTES, 0));
+        } else {
+            assertEquals(ReadStatus.REFUSED, during.status);
+            assertEquals(Kind.UNAUTHORIZED, during.cause().kind());
+        }
+    }
+
+    @Test
+    void shouldForgetDestinationsThatWereClosed() {
+        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        assertReads(source);
+        rig.advance(10_000_000);
+        rig.settle();
+        int before = card(reader).registered();
+        for (int i = 0; i < 20; i++) {
+            assertReads(source);
+        }
+        rig.advance(10_000_000);
+        rig.settle();
+        assertEquals(before, card(reader).registered());
+    }
+
+    @Test
+    void shouldFindANewLifeOfAPeer() {
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        assertReads(source);
+        owner.engine.poller().onClose();
+        owner.regions.open().forEach(Region::close);
+        EngineRig.Side former = owner;
+        owner = rig.side(new NodeId("owner", 2000));
+        Region again = owner.register(rig.pattern(BYTES), Access.READABLE);
+        assertReads(again);
+
+        Region into = reader.own(rig.filled(64, FILL));
+        Reading stale = ended(reader.read(former.peer(), again.id(), 0, 64, into));
+        assertEquals(ReadStatus.UNREACHABLE, stale.status);
+        rig.advance(2 * EngineRig.SECOND_NS);
+        Reading later = ended(reader.read(former.peer(), again.id(), 0, 64, into));
+        assertEquals(ReadStatus.UNREACHABLE, later.status);
+        assertEquals(Kind.STALE_INCARNATION, later.cause().kind(), () -> later.cause().getMessage());
+    }
+
+    @Test
+    void shouldUseAllCardsAndGoOnWithTheOthersWhenOneIsLost() {
+        RdmaRig two = new RdmaRig();
+        for (String name : List.of("owner", "reader")) {
+            two.host(name).addDevice("sim1", 0x0A4D_0301 + name.length());
+        }
+        restart(two);
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        assertReads(source);
+        rig.host("reader").cards().forEach(card -> assertTrue(card.registered() > 0, card.name()));
+
+        MemorySegment to = rig.filled(BYTES, FILL);
+        Region into = reader.own(to);
+        List<Reading> readings = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            readings.add(reader.read(owner, source, 0, BYTES, into));
+        }
+        rig.cycle();
+        card(reader).fail();
+        readings.forEach(reading -> assertEquals(ReadStatus.OK, ended(reading).status));
+        assertTrue(EngineRig.holdsPattern(to, 0, BYTES, 0));
+    }
+
+    @Test
+    void shouldPushOutALaneThatNobodyAskedThroughWhenThereAreTooMany() {
+        restart(new RdmaRig(5, RdmaRig.config().withLimits(new RdmaConfig.Limits(4096, 1024, 6, 1L << 30))));
+        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        for (int i = 0; i < 5; i++) {
+            EngineRig.Side one = rig.side("reader" + i);
+            MemorySegment to = rig.filled(4096, FILL);
+            Reading reading = ended(one.read(owner, source, 0, 4096, one.own(to)));
+            assertEquals(ReadStatus.OK, reading.status);
+            assertTrue(EngineRig.holdsPattern(to, 0, 4096, 0));
+        }
+        assertReads(source);
+    }
+
+    @Test
+    void shouldRefuseToStartWithoutACard() {
+        rig.host("bare").cards().clear();
+        MooncakeException none = assertThrows(MooncakeException.class, () -> rig.side("bare"));
+        assertEquals(Kind.CONFIG_ERROR, none.kind());
+        rig.host("down").cards().getFirst().portDown();
+        MooncakeException down = assertThrows(MooncakeException.class, () -> rig.side("down"));
+        assertTrue(down.getMessage().contains("sim0") && down.getMessage().contains("active"), down.getMessage());
+        assertFalse(down.getMessage().contains("\n"));
+    }
+}

@@ -1,0 +1,160 @@
+package io.mooncake.rdma.sim;
+
+import io.mooncake.rdma.verbs.ffi.Verbs;
+import java.util.ArrayList;
+import java.util.List;
+
+/** One network card with one port, and what goes wrong with it. */
+public final class SimulatedDevice {
+    /** One entry of the port's table of addresses. */
+    @SuppressWarnings("ArrayRecordComponent") // Never compared.
+    public record GidEntry(byte[] gid, int type) {}
+
+    private final SimulatedProvider host;
+    private final String name;
+    private final List<GidEntry> gids = new ArrayList<>();
+    private final List<SimulatedContext> contexts = new ArrayList<>();
+    private boolean portActive = true;
+    private boolean fatal;
+    private int registrationError;
+    private int registrationsLeft = Integer.MAX_VALUE;
+    private long largestRegistration = Long.MAX_VALUE;
+    private int nextStatus;
+
+    SimulatedDevice(SimulatedProvider host, String name, int ipv4) {
+        this.host = host;
+        this.name = name;
+        gids.add(new GidEntry(linkLocal(ipv4), Verbs.IBV_GID_TYPE_ROCE_V1()));
+        gids.add(new GidEntry(linkLocal(ipv4), Verbs.IBV_GID_TYPE_ROCE_V2()));
+        gids.add(new GidEntry(mapped(ipv4), Verbs.IBV_GID_TYPE_ROCE_V1()));
+        gids.add(new GidEntry(mapped(ipv4), Verbs.IBV_GID_TYPE_ROCE_V2()));
+    }
+
+    private static byte[] mapped(int ipv4) {
+        byte[] gid = new byte[16];
+        gid[10] = -1;
+        gid[11] = -1;
+        putLast(gid, ipv4);
+        return gid;
+    }
+
+    private static byte[] linkLocal(int ipv4) {
+        byte[] gid = new byte[16];
+        gid[0] = (byte) 0xFE;
+        gid[1] = (byte) 0x80;
+        putLast(gid, ipv4);
+        return gid;
+    }
+
+    private static void putLast(byte[] gid, int ipv4) {
+        for (int i = 0; i < 4; i++) {
+            gid[12 + i] = (byte) (ipv4 >>> (24 - 8 * i));
+        }
+    }
+
+    /** Its name. */
+    public String name() {
+        return name;
+    }
+
+    /** The link goes down: requests fail, every open context is told. */
+    public void portDown() {
+        portActive = false;
+        event(Verbs.IBV_EVENT_PORT_ERR());
+    }
+
+    /** The link is up again. */
+    public void portUp() {
+        portActive = true;
+        event(Verbs.IBV_EVENT_PORT_ACTIVE());
+    }
+
+    /** The card fails: nothing completes any more and nothing is made, until it is opened anew. */
+    public void fail() {
+        fatal = true;
+        event(Verbs.IBV_EVENT_DEVICE_FATAL());
+        contexts.forEach(SimulatedContext::die);
+    }
+
+    /** The card was reset: it may be opened again. */
+    public void recover() {
+        fatal = false;
+    }
+
+    /** Its addresses are others from now on. */
+    public void changeAddress(int ipv4) {
+        gids.set(2, new GidEntry(mapped(ipv4), Verbs.IBV_GID_TYPE_ROCE_V1()));
+        gids.set(3, new GidEntry(mapped(ipv4), Verbs.IBV_GID_TYPE_ROCE_V2()));
+        event(Verbs.IBV_EVENT_GID_CHANGE());
+    }
+
+    /** From now on so many registrations succeed, the others fail with an errno. */
+    public void failRegistrations(int afterwards, int errno) {
+        registrationsLeft = afterwards;
+        registrationError = errno;
+    }
+
+    /** Bytes of one registration at most. */
+    public void largestRegistration(long bytes) {
+        largestRegistration = bytes;
+    }
+
+    /** The next READ that this card is given ends with a status of {@code ibv_wc_status}. */
+    public void failNextRead(int status) {
+        nextStatus = status;
+    }
+
+    /** What {@link #failNextRead} asked for, once. */
+    int takeNextStatus() {
+        int status = nextStatus;
+        nextStatus = 0;
+        return status;
+    }
+
+    /** Memory that is registered with it now. */
+    public int registered() {
+        return contexts.stream().mapToInt(SimulatedContext::registered).sum();
+    }
+
+    /** Most completions that stood in one of its queues at once, of a hundred that fit. */
+    public int highestOccupancyPercent() {
+        return contexts.stream().mapToInt(SimulatedContext::highestOccupancyPercent).max().orElse(0);
+    }
+
+    long largestRegistration() {
+        return largestRegistration;
+    }
+
+    /** The errno with which the next registration fails; 0 when it succeeds. */
+    int nextRegistration() {
+        if (registrationsLeft == 0) {
+            return registrationError;
+        }
+        registrationsLeft--;
+        return 0;
+    }
+
+    private void event(int type) {
+        contexts.forEach(context -> context.event(type, 1));
+    }
+
+    SimulatedProvider host() {
+        return host;
+    }
+
+    List<GidEntry> gids() {
+        return gids;
+    }
+
+    List<SimulatedContext> contexts() {
+        return contexts;
+    }
+
+    boolean isPortActive() {
+        return portActive && !fatal;
+    }
+
+    boolean isFatal() {
+        return fatal;
+    }
+}
