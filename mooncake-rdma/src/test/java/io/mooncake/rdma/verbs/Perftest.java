@@ -68,7 +68,7 @@ record Perftest(DeviceEnd reader, DeviceEnd owner) {
         List<String> lines = text.lines().map(String::strip).toList();
         for (int i = 0; i + 1 < lines.size(); i++) {
             if (lines.get(i).startsWith("#bytes")) {
-                return Double.parseDouble(lines.get(i + 1).split("\\s+")[column]);
+                return Double.parseDouble(lines.get(i + 1).split("\\s+", -1)[column]);
             }
         }
         throw new IOException("no figure in: " + text);
