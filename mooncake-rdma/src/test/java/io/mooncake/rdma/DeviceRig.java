@@ -27,9 +27,10 @@ final class DeviceRig extends EngineRig {
         return false;
     }
 
+    /** Every device has it registered. */
     @Override
     public int lastingUses() {
-        return 1;
+        return (int) Rdma.survey(config.devices()).ports().stream().filter(RdmaSurvey.PortReport::isUsed).count();
     }
 
     @Override

@@ -110,7 +110,7 @@ class PerftestRatioTest {
             assertEquals(i, reader.queue.completion(0).cookie());
             assertTrue(reader.queue.completion(0).isSuccess());
         }
-        return new double[] {median(all), median(own)};
+        return new double[]{median(all), median(own)};
     }
 
     private static double median(double[] values) {
@@ -136,7 +136,8 @@ class PerftestRatioTest {
             rounds.add(String.format(Locale.ROOT, "%.1f/%.1f", own, reference));
         }
         double median = median(ratios);
-        System.out.printf(Locale.ROOT, "[perftest] %s: median ratio %.3f of %d rounds (ours/theirs: %s)%n", what, median,
+        System.out.printf(Locale.ROOT, "[perftest] %s: median ratio %.3f of %d rounds (ours/theirs: %s)%n", what,
+                median,
                 ROUNDS, String.join(" ", rounds));
         return median;
     }
@@ -160,7 +161,8 @@ class PerftestRatioTest {
             own[round[0]++] = medians[1];
             return medians[0];
         }, () -> perftest.latency(64, 2_000));
-        System.out.printf(Locale.ROOT, "[perftest] of that filling a request and looking at the clock: median %.1f us%n", median(own));
+        System.out.printf(Locale.ROOT,
+                "[perftest] of that filling a request and looking at the clock: median %.1f us%n", median(own));
         double large = ratio("1 MiB latency, us", () -> latency(MIB, 60)[0], () -> perftest.latency(MIB, 60));
         assertTrue(small < 3, () -> "64 B, of perftest's latency: " + small);
         assertTrue(large < 1.3, () -> "1 MiB, of perftest's latency: " + large);
