@@ -4,6 +4,7 @@ import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.ControlChannel;
@@ -86,6 +87,47 @@ public abstract class EngineRig implements AutoCloseable {
         return 0;
     }
 
+    /** Whether nodes have regions that are read without a guard, and as many as they like. */
+    public boolean hasPlainRegions() {
+        return true;
+    }
+
+    /** Whether a read stands still while its owner's node does. */
+    public boolean needsOwner() {
+        return !isLocal();
+    }
+
+    /** Why a node is not reached in another life than the one it is in. */
+    public Kind anotherLife() {
+        return Kind.STALE_INCARNATION;
+    }
+
+    /** Zeros in which a node's guards are to stand. */
+    protected MemorySegment guardTable(NodeId owner, long bytes) {
+        return arena.allocate(bytes, GUARD_STRIDE);
+    }
+
+    /** Lets a node find another one where it must do so before it reads. */
+    public void connect(Side reader, Side owner) {}
+
+    /** Ends a node, as far as its peers see it. */
+    public void stop(Side side) {
+        side.engine.poller().onClose();
+    }
+
+    /** Memory of a node that peers may read, with the pattern in it; by default a region without guards. */
+    public Source source(Side owner, long bytes) {
+        MemorySegment pattern = pattern(bytes);
+        Region region = owner.register(pattern, Access.READABLE);
+        return new Source(owner, region, 0, pattern, GuardedRead.NO_GUARD);
+    }
+
+    /** The same, only to be read with the first guard of its owner's table. */
+    public Source guarded(Side owner, long bytes) {
+        MemorySegment pattern = pattern(bytes);
+        return new Source(owner, owner.register(pattern, Access.GUARDED), 0, pattern, 0);
+    }
+
     /** What the nodes' clocks show. */
     public long nowNs() {
         return nowNs;
@@ -135,8 +177,12 @@ public abstract class EngineRig implements AutoCloseable {
 
     /** Native memory in which every byte's value depends on its offset. */
     public MemorySegment pattern(long bytes) {
-        MemorySegment segment = arena.allocate(bytes, 64);
-        for (long i = 0; i < bytes; i++) {
+        return fillWithPattern(arena.allocate(bytes, 64));
+    }
+
+    /** Has every byte's value depend on its offset. */
+    public static MemorySegment fillWithPattern(MemorySegment segment) {
+        for (long i = 0; i < segment.byteSize(); i++) {
             segment.set(ValueLayout.JAVA_BYTE, i, patternAt(i));
         }
         return segment;
@@ -216,7 +262,7 @@ public abstract class EngineRig implements AutoCloseable {
         /** Its memory. */
         public final RegionTable regions;
         /** Its guards, the same for every region. */
-        public final Guards guards = new Guards(arena.allocate(GUARDS * GUARD_STRIDE, GUARD_STRIDE));
+        public final Guards guards;
         /** Its counters. */
         public final Counters counters = new Counters();
         /** What it was sent, with the sender's name. */
@@ -227,6 +273,7 @@ public abstract class EngineRig implements AutoCloseable {
 
         Side(NodeId id, String cluster) {
             this.id = id;
+            guards = new Guards(guardTable(id, GUARDS * GUARD_STRIDE));
             regions = new RegionTable(id, (done, deadline) -> {
                 until(done);
                 return true;
@@ -263,6 +310,13 @@ public abstract class EngineRig implements AutoCloseable {
         }
 
         /** Begins a read with a far deadline. */
+        public Reading read(Source source, long offset, long length, Region into) {
+            Reading reading = new Reading();
+            source.ask(reading.read, offset, length).into(into, 0).by(nowNs() + 1000 * SECOND_NS);
+            return submit(reading);
+        }
+
+        /** The same of a region. */
         public Reading read(Side owner, Region from, long offset, long length, Region into) {
             return read(owner.peer(), from.id(), offset, length, into);
         }

@@ -61,6 +61,7 @@ public abstract class TransferEngineContract {
         rig = rig();
         owner = rig.side("owner");
         reader = rig.isLocal() ? owner : rig.side("reader");
+        rig.connect(reader, owner);
     }
 
     @AfterEach
@@ -93,10 +94,10 @@ public abstract class TransferEngineContract {
     @ParameterizedTest
     @ValueSource(longs = {1, 7, 64, 4096, 65_537, 1 << 20, (1 << 20) + 1, 5_000_011})
     public void shouldBringEveryByteOfAnySize(long length) {
-        Region source = owner.register(rig.pattern(length + 100), Access.READABLE);
+        Source source = rig.source(owner, length + 100);
         MemorySegment to = rig.filled(length + 64, FILL);
 
-        Reading reading = ended(reader.read(owner, source, 77, length, reader.own(to)));
+        Reading reading = ended(reader.read(source, 77, length, reader.own(to)));
 
         assertEquals(ReadStatus.OK, reading.status);
         assertEquals(length, reading.read.received);
@@ -109,16 +110,17 @@ public abstract class TransferEngineContract {
 
     @Test
     public void shouldProveZeroBytes() {
-        Region plain = owner.register(rig.pattern(4096), Access.READABLE);
-        Region guarded = owner.register(rig.pattern(4096), Access.GUARDED);
+        Source source = rig.source(owner, 4096).wholeRegion();
+        Source guarded = rig.guarded(owner, 4096);
         MemorySegment to = rig.filled(64, FILL);
         Region into = reader.own(to);
 
-        assertEquals(ReadStatus.OK, ended(reader.read(owner, plain, 100, 0, into)).status);
-        assertEquals(ReadStatus.OK, ended(reader.read(owner, plain, 4096, 0, into)).status);
-        assertRefused(reader.read(owner, plain, 4097, 0, into), Kind.OUT_OF_BOUNDS);
-        assertEquals(ReadStatus.OK, ended(reader.readGuarded(owner, guarded, 0, Guards.FIRST, into)).status);
-        assertEquals(ReadStatus.STALE, ended(reader.readGuarded(owner, guarded, 0, 41, into)).status);
+        assertEquals(ReadStatus.OK, ended(reader.read(source, 100, 0, into)).status);
+        assertEquals(ReadStatus.OK, ended(reader.read(source, source.length(), 0, into)).status);
+        assertRefused(reader.read(source, source.length() + 1, 0, into), Kind.OUT_OF_BOUNDS);
+        assertEquals(ReadStatus.OK, ended(reader.read(guarded, 0, 0, into)).status);
+        owner.guards.set(0, Guards.FIRST - 1);
+        assertEquals(ReadStatus.STALE, ended(reader.read(guarded, 0, 0, into)).status);
         assertTrue(EngineRig.isFilled(to, FILL));
     }
 
@@ -127,14 +129,14 @@ public abstract class TransferEngineContract {
         int pages = 24;
         long pageBytes = 40_000;
         long stride = 40_064;
-        Region source = owner.register(rig.pattern(pages * pageBytes), Access.READABLE);
+        Source source = rig.source(owner, pages * pageBytes);
         MemorySegment to = rig.filled(2_400_000, FILL);
         int[] order = new int[pages];
         for (int i = 0; i < pages; i++) {
             order[i] = ((i * 7) % pages) * 2 + 1;
         }
         Reading reading = new Reading();
-        reading.read.from(owner.peer(), source.id(), 0, pages * pageBytes - 5)
+        source.ask(reading.read, 0, pages * pageBytes - 5)
                 .into(reader.own(to), new PageMap(16, pageBytes, stride, order))
                 .by(Long.MAX_VALUE);
 
@@ -149,28 +151,30 @@ public abstract class TransferEngineContract {
 
     @Test
     public void shouldRefuseWhatIsOutOfBoundsOnEitherSide() {
-        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        Source source = rig.source(owner, 4096).wholeRegion();
+        long end = source.length();
         MemorySegment to = rig.filled(64, FILL);
         Region into = reader.own(to);
-        long[][] ranges = {{Long.MAX_VALUE - 7, 16}, {4090, 7}, {-1, 1}, {0, -1}, {4096, 1}};
+        long[][] ranges = {{Long.MAX_VALUE - 7, 16}, {end - 6, 7}, {-1, 1}, {0, -1}, {end, 1}};
         for (long[] range : ranges) {
-            assertRefused(reader.read(owner, source, range[0], range[1], into), Kind.OUT_OF_BOUNDS);
+            assertRefused(reader.read(source, range[0], range[1], into), Kind.OUT_OF_BOUNDS);
         }
-        assertRefused(reader.read(owner, source, 0, 65, into), Kind.OUT_OF_BOUNDS);
+        assertRefused(reader.read(source, 0, 65, into), Kind.OUT_OF_BOUNDS);
         Reading overflow = new Reading();
-        overflow.read.from(owner.peer(), source.id(), 0, 16).into(into, Long.MAX_VALUE - 3).by(Long.MAX_VALUE);
+        source.ask(overflow.read, 0, 16).into(into, Long.MAX_VALUE - 3).by(Long.MAX_VALUE);
         assertRefused(reader.submit(overflow), Kind.OUT_OF_BOUNDS);
         Reading outside = new Reading();
-        outside.read.from(owner.peer(), source.id(), 0, 40)
+        source.ask(outside.read, 0, 40)
                 .into(into, new PageMap(0, 20, 50, new int[]{0, 1}))
                 .by(Long.MAX_VALUE);
         assertRefused(reader.submit(outside), Kind.OUT_OF_BOUNDS);
         assertTrue(EngineRig.isFilled(to, FILL));
-        assertEquals(ReadStatus.OK, ended(reader.read(owner, source, 4090, 6, into)).status);
+        assertEquals(ReadStatus.OK, ended(reader.read(source, end - 6, 6, into)).status);
     }
 
     @Test
     public void shouldRefuseRegionsThatMayNotBeReadSo() {
+        assumeTrue(rig.hasPlainRegions());
         Region hidden = owner.own(rig.pattern(64));
         Region plain = owner.register(rig.pattern(64), Access.READABLE);
         Region guarded = owner.register(rig.pattern(64), Access.GUARDED);
@@ -192,9 +196,9 @@ public abstract class TransferEngineContract {
 
     @Test
     public void shouldRefuseADestinationThatItCannotWrite() {
-        Region source = owner.register(rig.pattern(64), Access.READABLE);
+        Source source = rig.source(owner, 64);
         Region readOnly = reader.own(rig.filled(64, FILL).asReadOnly());
-        Reading reading = ended(reader.read(owner, source, 0, 8, readOnly));
+        Reading reading = ended(reader.read(source, 0, 8, readOnly));
         assertEquals(ReadStatus.REFUSED, reading.status);
         assertFalse(reading.cause().getMessage().isEmpty());
     }
@@ -202,16 +206,18 @@ public abstract class TransferEngineContract {
     @Test
     public void shouldNeverSucceedWithBytesOfAnotherGuard() {
         long length = Math.min(rig.largeBytes(), 6L << 20);
-        MemorySegment bytes = rig.pattern(length);
+        Source source = rig.guarded(owner, length);
+        MemorySegment bytes = source.bytes();
         MemorySegment before = rig.pattern(length);
-        Region source = owner.register(bytes, Access.GUARDED);
         MemorySegment to = rig.filled(length, FILL);
         Region into = reader.own(to);
         int stale = 0;
         for (int cycles = 0; cycles < 40; cycles++) {
             bytes.copyFrom(before);
             owner.guards.set(0, 100 + cycles);
-            Reading reading = reader.readGuarded(owner, source, length, 100 + cycles, into);
+            Reading reading = new Reading();
+            source.ask(reading.read, 0, length, 100 + cycles).into(into, 0).by(Long.MAX_VALUE);
+            reader.submit(reading);
             for (int i = 0; i < cycles && !reading.ended(); i++) {
                 rig.cycle();
             }
@@ -230,14 +236,14 @@ public abstract class TransferEngineContract {
 
     @Test
     public void shouldKeepManyReadsApart() {
-        Region source = owner.register(rig.pattern(1 << 20), Access.READABLE);
+        Source source = rig.source(owner, 1 << 20);
         List<Reading> readings = new ArrayList<>();
         List<MemorySegment> targets = new ArrayList<>();
         for (int i = 0; i < MANY; i++) {
             long length = i % 10 == 0 ? 200_000 + i : 1 + i * 3;
             MemorySegment to = rig.filled(length, FILL);
             targets.add(to);
-            readings.add(reader.read(owner, source, i * 17L, length, reader.own(to)));
+            readings.add(reader.read(source, i * 17L, length, reader.own(to)));
         }
         rig.until(() -> readings.stream().allMatch(Reading::ended));
         for (int i = 0; i < MANY; i++) {
@@ -249,18 +255,18 @@ public abstract class TransferEngineContract {
 
     @Test
     public void shouldTakeTheSameReadAgainFromItsOwnEnd() {
-        Region source = owner.register(rig.pattern(10_000), Access.READABLE);
+        Source source = rig.source(owner, 10_000);
         MemorySegment to = rig.filled(5000, FILL);
         Region into = reader.own(to);
         Reading reading = new Reading();
         reading.onEnd = () -> {
             if (reading.ends < 5) {
                 to.fill(FILL);
-                reading.read.from(owner.peer(), source.id(), reading.ends, 5000).into(into, 0).by(Long.MAX_VALUE);
+                source.ask(reading.read, reading.ends, 5000).into(into, 0).by(Long.MAX_VALUE);
                 assertTrue(reader.engine.submit(reading.read));
             }
         };
-        reading.read.from(owner.peer(), source.id(), 0, 5000).into(into, 0).by(Long.MAX_VALUE);
+        source.ask(reading.read, 0, 5000).into(into, 0).by(Long.MAX_VALUE);
         reader.submit(reading);
         rig.until(() -> reading.ends == 5);
         assertEquals(ReadStatus.OK, reading.status);
@@ -269,17 +275,17 @@ public abstract class TransferEngineContract {
 
     @Test
     public void shouldEndByTheDeadlineAndWriteNothingAfterTheEnd() {
-        Region source = owner.register(rig.pattern(rig.largeBytes()), Access.READABLE);
+        Source source = rig.source(owner, rig.largeBytes());
         MemorySegment to = rig.filled(rig.largeBytes(), FILL);
         Region into = reader.own(to);
         Reading late = new Reading();
-        late.read.from(owner.peer(), source.id(), 0, 8).into(into, 0).by(rig.nowNs());
+        source.ask(late.read, 0, 8).into(into, 0).by(rig.nowNs());
         assertEquals(ReadStatus.TIMED_OUT, ended(reader.submit(late)).status);
         assertTrue(EngineRig.isFilled(to, FILL));
 
         Reading reading = new Reading();
         long deadlineNs = rig.nowNs() + EngineRig.SECOND_NS;
-        reading.read.from(owner.peer(), source.id(), 0, to.byteSize()).into(into, 0).by(deadlineNs);
+        source.ask(reading.read, 0, to.byteSize()).into(into, 0).by(deadlineNs);
         reading.onEnd = () -> to.fill(REFILL);
         reader.submit(reading);
         rig.until(() -> isTouched(to));
@@ -291,12 +297,12 @@ public abstract class TransferEngineContract {
 
     @Test
     public void shouldEndByTheDeadlineThoughThePeerStandsStill() {
-        assumeFalse(rig.isLocal());
-        Region source = owner.register(rig.pattern(rig.largeBytes()), Access.READABLE);
+        assumeTrue(rig.needsOwner());
+        Source source = rig.source(owner, rig.largeBytes());
         MemorySegment to = rig.filled(rig.largeBytes(), FILL);
         Reading reading = new Reading();
         long deadlineNs = rig.nowNs() + EngineRig.SECOND_NS;
-        reading.read.from(owner.peer(), source.id(), 0, to.byteSize()).into(reader.own(to), 0).by(deadlineNs);
+        source.ask(reading.read, 0, to.byteSize()).into(reader.own(to), 0).by(deadlineNs);
         reading.onEnd = () -> to.fill(REFILL);
         reader.submit(reading);
         rig.until(() -> isTouched(to));
@@ -325,11 +331,11 @@ public abstract class TransferEngineContract {
 
     @Test
     public void shouldReadNothingForWhatWasGivenUpBefore() {
-        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        Source source = rig.source(owner, 4096);
         MemorySegment to = rig.filled(4096, FILL);
         Reading reading = new Reading();
         reading.givenUp = true;
-        reading.read.from(owner.peer(), source.id(), 0, 4096).into(reader.own(to), 0).by(Long.MAX_VALUE);
+        source.ask(reading.read, 0, 4096).into(reader.own(to), 0).by(Long.MAX_VALUE);
         assertEquals(ReadStatus.CANCELED, ended(reader.submit(reading)).status);
         rig.settle();
         assertTrue(EngineRig.isFilled(to, FILL));
@@ -337,14 +343,14 @@ public abstract class TransferEngineContract {
 
     @Test
     public void shouldWriteNothingAfterTheEndOfAReadGivenUpInTheMiddle() {
-        Region source = owner.register(rig.pattern(rig.largeBytes()), Access.READABLE);
+        Source source = rig.source(owner, rig.largeBytes());
         MemorySegment to = rig.filled(rig.largeBytes(), FILL);
         Region into = reader.own(to);
         for (int round = 0; round < 5; round++) {
             to.fill(FILL);
             Reading reading = new Reading();
             reading.onEnd = () -> to.fill(REFILL);
-            reading.read.from(owner.peer(), source.id(), 0, to.byteSize())
+            source.ask(reading.read, 0, to.byteSize())
                     .into(into, 0)
                     .by(rig.nowNs() + 1000 * EngineRig.SECOND_NS);
             reader.submit(reading);
@@ -359,21 +365,21 @@ public abstract class TransferEngineContract {
             assertNothingLands(to);
         }
         to.fill(FILL);
-        assertEquals(ReadStatus.OK, ended(reader.read(owner, source, 0, to.byteSize(), into)).status);
+        assertEquals(ReadStatus.OK, ended(reader.read(source, 0, to.byteSize(), into)).status);
         assertTrue(EngineRig.holdsPattern(to, 0, to.byteSize(), 0));
     }
 
     @Test
     public void shouldDoNothingForAnAbortAfterTheEnd() {
-        Region source = owner.register(rig.pattern(64), Access.READABLE);
+        Source source = rig.source(owner, 64);
         MemorySegment to = rig.filled(64, FILL);
         Region into = reader.own(to);
-        Reading reading = ended(reader.read(owner, source, 0, 64, into));
+        Reading reading = ended(reader.read(source, 0, 64, into));
         reader.engine.abort(reading.read);
         rig.settle();
         assertEquals(1, reading.ends);
         assertEquals(ReadStatus.OK, reading.status);
-        reading.read.from(owner.peer(), source.id(), 0, 64).into(into, 0).by(Long.MAX_VALUE);
+        source.ask(reading.read, 0, 64).into(into, 0).by(Long.MAX_VALUE);
         reader.submit(reading);
         reader.engine.abort(reading.read);
         rig.until(reading::ended);
@@ -385,7 +391,7 @@ public abstract class TransferEngineContract {
     public void shouldSendLoadsBeforeBackgroundReads() {
         assumeTrue(rig.sendsLoadsFirst());
         long length = Math.min(rig.largeBytes(), 4L << 20);
-        Region source = owner.register(rig.pattern(length), Access.READABLE);
+        Source source = rig.source(owner, length);
         Region into = reader.own(rig.filled(length, FILL));
         List<String> order = new ArrayList<>();
         List<Reading> all = new ArrayList<>();
@@ -393,7 +399,7 @@ public abstract class TransferEngineContract {
             Priority priority = i == 11 ? Priority.LOAD : Priority.BACKGROUND;
             Reading reading = new Reading();
             reading.onEnd = () -> order.add(priority.name());
-            reading.read.from(owner.peer(), source.id(), 0, length)
+            source.ask(reading.read, 0, length)
                     .withPriority(priority)
                     .into(into, 0)
                     .by(Long.MAX_VALUE);
@@ -407,13 +413,13 @@ public abstract class TransferEngineContract {
     @Test
     public void shouldPushBackWhenTheQueueIsFull() {
         long length = rig.queuedBytes();
-        Region source = owner.register(rig.pattern(length), Access.READABLE);
+        Source source = rig.source(owner, length);
         Region into = reader.own(rig.filled(length, FILL));
         List<Reading> accepted = new ArrayList<>();
         Reading refused = new Reading();
         while (refused.ends == 0) {
             Reading next = new Reading();
-            next.read.from(owner.peer(), source.id(), 0, length).into(into, 0).by(Long.MAX_VALUE);
+            source.ask(next.read, 0, length).into(into, 0).by(Long.MAX_VALUE);
             if (!reader.engine.submit(next.read)) {
                 refused = next;
                 break;
@@ -431,38 +437,39 @@ public abstract class TransferEngineContract {
     @Test
     public void shouldNotReachWhoIsNotThereOrIsAnother() {
         assumeFalse(rig.isLocal());
-        Region source = owner.register(rig.pattern(64), Access.READABLE);
+        Source source = rig.source(owner, 64);
         Region into = reader.own(rig.filled(64, FILL));
         Reading nowhere = new Reading();
-        nowhere.read.from(new Peer(owner.id, Map.of()), source.id(), 0, 8).into(into, 0).by(Long.MAX_VALUE);
+        Peer nobody = new Peer(new NodeId("owner-of-nothing", 1), Map.of());
+        nowhere.read.from(nobody, source.region().id(), 0, 8).into(into, 0).by(Long.MAX_VALUE);
         assertUnreachable(reader.submit(nowhere), Kind.PEER_UNREACHABLE);
         Reading earlier = new Reading();
-        earlier.read.from(owner.peer(new NodeId("owner", 17)), source.id(), 0, 8).into(into, 0).by(Long.MAX_VALUE);
-        assertUnreachable(reader.submit(earlier), Kind.STALE_INCARNATION);
-        assertEquals(ReadStatus.OK, ended(reader.read(owner, source, 0, 8, into)).status);
-        owner.engine.poller().onClose();
-        assertUnreachable(reader.read(owner, source, 0, 8, into), Kind.PEER_UNREACHABLE);
+        Peer former = owner.peer(new NodeId("owner", 17));
+        earlier.read.from(former, source.region().id(), 0, 8).into(into, 0).by(Long.MAX_VALUE);
+        assertUnreachable(reader.submit(earlier), rig.anotherLife());
+        assertEquals(ReadStatus.OK, ended(reader.read(source, 0, 8, into)).status);
+        rig.stop(owner);
+        assertUnreachable(reader.read(source, 0, 8, into), Kind.PEER_UNREACHABLE);
     }
 
     @Test
     public void shouldEndUnreachableWhenTheOwnerDiesInTheMiddle() {
         assumeFalse(rig.isLocal());
-        Region source = owner.register(rig.pattern(rig.largeBytes()), Access.READABLE);
+        Source source = rig.source(owner, rig.largeBytes());
         MemorySegment to = rig.filled(rig.largeBytes(), FILL);
         Region into = reader.own(to);
         List<Reading> readings = new ArrayList<>();
         for (int i = 0; i < 20; i++) {
-            readings.add(reader.read(owner, source, 0, to.byteSize(), into));
+            readings.add(reader.read(source, 0, to.byteSize(), into));
         }
         rig.until(() -> isTouched(to));
-        Peer gone = owner.peer();
-        owner.engine.poller().onClose();
+        rig.stop(owner);
         for (Reading reading : readings) {
             assertUnreachable(reading, Kind.PEER_UNREACHABLE);
         }
         to.fill(REFILL);
         Reading after = new Reading();
-        after.read.from(gone, source.id(), 0, 8).into(into, 0).by(Long.MAX_VALUE);
+        source.ask(after.read, 0, 8).into(into, 0).by(Long.MAX_VALUE);
         assertUnreachable(reader.submit(after), Kind.PEER_UNREACHABLE);
         assertNothingLands(to);
     }
@@ -475,15 +482,15 @@ public abstract class TransferEngineContract {
 
     @Test
     public void shouldEndEverythingOnCloseAndAcceptNothingAfter() {
-        Region source = owner.register(rig.pattern(rig.largeBytes()), Access.READABLE);
+        Source source = rig.source(owner, rig.largeBytes());
         MemorySegment to = rig.filled(rig.largeBytes(), FILL);
         Region into = reader.own(to);
         List<Reading> readings = new ArrayList<>();
         for (int i = 0; i < 5; i++) {
-            readings.add(reader.read(owner, source, 0, to.byteSize(), into));
+            readings.add(reader.read(source, 0, to.byteSize(), into));
         }
         rig.until(() -> isTouched(to));
-        readings.add(reader.read(owner, source, 0, to.byteSize(), into));
+        readings.add(reader.read(source, 0, to.byteSize(), into));
         reader.engine.poller().onClose();
         to.fill(REFILL);
         reader.engine.poller().onClose();
@@ -492,7 +499,7 @@ public abstract class TransferEngineContract {
             assertEquals(1, reading.ends);
         }
         Reading after = new Reading();
-        after.read.from(owner.peer(), source.id(), 0, 1).into(into, 0).by(Long.MAX_VALUE);
+        source.ask(after.read, 0, 1).into(into, 0).by(Long.MAX_VALUE);
         assertFalse(reader.engine.submit(after.read));
         assertFalse(reader.engine.send(owner.peer(), Topic.APPLICATION, EngineRig.utf8("x")));
         assertEquals(0, reader.engine.poller().doWork());
@@ -543,11 +550,11 @@ public abstract class TransferEngineContract {
     @Test
     public void shouldWakeAParkedPoller() throws InterruptedException {
         long length = rig.queuedBytes();
-        Region source = owner.register(rig.pattern(length), Access.READABLE);
+        Source source = rig.source(owner, length);
         Region into = reader.own(rig.filled(length, FILL));
         reader.engine.poller().wakeup();
         Thread poller = Thread.ofPlatform().start(() -> reader.engine.poller().park(60 * EngineRig.SECOND_NS));
-        Reading reading = reader.read(owner, source, 0, length, into);
+        Reading reading = reader.read(source, 0, length, into);
         poller.join();
         assertEquals(ReadStatus.OK, ended(reading).status);
     }

@@ -33,7 +33,17 @@ final class Peers {
         return names;
     }
 
+    /** Takes a read over. One that cannot even be looked at ends too: nobody else has it any more. */
     void onRead(GuardedRead read) {
+        try {
+            begin(read);
+        } catch (RuntimeException e) {
+            poller.end(read, ReadStatus.REFUSED, new MooncakeException(Kind.INVALID_ARGUMENT, read
+                    + " by tcp: it says not whole what to read, or where to", e));
+        }
+    }
+
+    private void begin(GuardedRead read) {
         ReadStatus expired = poller.expired(read, poller.nowNs());
         if (expired != null) {
             poller.end(read, expired, null);

@@ -318,7 +318,12 @@ final class TcpPoller implements Poller {
             throw new IllegalStateException(read + " has ended before, and now " + status);
         }
         inbox.ended();
-        read.end(status, cause);
+        try {
+            read.end(status, cause);
+        } catch (RuntimeException e) {
+            // It has been told. Others that end with it must be, too.
+            log.warn("whoever submitted the " + read + " threw when told its end, which is " + status, e);
+        }
     }
 
     /** A message was sent or dropped. */

@@ -130,6 +130,61 @@ final class TcpFailureTest {
         assertUnreachable(client.read(server.peer(), source.id(), 0, 8, into), Kind.PEER_UNREACHABLE, "refused");
     }
 
+    /** Runs on after a duty cycle that failed, as a node's agents do; says what was thrown. */
+    private List<RuntimeException> settle() {
+        List<RuntimeException> thrown = new ArrayList<>();
+        for (int i = 0; i < 1000; i++) {
+            try {
+                rig.cycle();
+            } catch (RuntimeException e) {
+                thrown.add(e);
+            }
+        }
+        return thrown;
+    }
+
+    @Test
+    void shouldEndAReadThatMakesItThrow() {
+        Side server = rig.side("server");
+        Region source = server.register(rig.pattern(64), Access.READABLE);
+        Reading ofNobody = new Reading();
+        ofNobody.read.by(Long.MAX_VALUE);
+        client.submit(ofNobody);
+        Reading intoNothing = new Reading();
+        intoNothing.read.from(server.peer(), source.id(), 0, 8).by(Long.MAX_VALUE);
+        client.submit(intoNothing);
+        Reading sound = client.read(server.peer(), source.id(), 0, 8, into);
+
+        assertEquals(List.of(), settle());
+        for (Reading reading : List.of(ofNobody, intoNothing)) {
+            assertEquals(ReadStatus.REFUSED, reading.status);
+            assertEquals(Kind.INVALID_ARGUMENT, reading.cause().kind());
+            assertEquals(1, reading.ends);
+        }
+        assertEquals(ReadStatus.OK, sound.status);
+    }
+
+    @Test
+    void shouldEndTheOtherReadsWhenOnesListenerThrows() throws IOException {
+        try (Raw.Listener listener = new Raw.Listener(rig)) {
+            List<Reading> readings = new ArrayList<>();
+            for (int i = 0; i < 5; i++) {
+                readings.add(client.read(listener.peer(), 1, 0, 8, into));
+            }
+            readings.get(1).onEnd = () -> {
+                throw new IllegalStateException("as a listener must not");
+            };
+            try (Raw raw = listener.serving(8, new Raw.Frame[1])) {
+                rig.settle();
+                raw.send(ByteBuffer.allocate(Frames.HEADER_BYTES));
+                assertEquals(List.of(), settle());
+            }
+            for (Reading reading : readings) {
+                assertUnreachable(reading, Kind.PROTOCOL_ERROR, "node raw#5");
+            }
+        }
+    }
+
     @Test
     void shouldConnectAgainAfterALoss() throws IOException {
         try (Raw.Listener listener = new Raw.Listener(rig)) {
