@@ -42,7 +42,6 @@ public abstract class EngineRig implements AutoCloseable {
     private static final int MANY_CYCLES = 20_000_000;
     private static final int SETTLING_CYCLES = 3_000;
     private static final int GUARDS = 16;
-    private static final long GUARD_STRIDE = 64;
     private static final long OFFSET_MASK = 0xFFFF_FFFFL;
 
     private final Arena arena = Arena.ofShared();
@@ -99,7 +98,7 @@ public abstract class EngineRig implements AutoCloseable {
 
     /** Zeros in which a node's guards are to stand. */
     protected MemorySegment guardTable(NodeId owner, long bytes) {
-        return arena.allocate(bytes, GUARD_STRIDE);
+        return arena.allocate(bytes, GuardSource.GUARD_STRIDE);
     }
 
     /** Lets a node find another one where it must do so before it reads. */
@@ -268,7 +267,7 @@ public abstract class EngineRig implements AutoCloseable {
 
         Side(NodeId id, String cluster) {
             this.id = id;
-            guards = new Guards(guardTable(id, GUARDS * GUARD_STRIDE));
+            guards = new Guards(guardTable(id, (long) GUARDS * GuardSource.GUARD_STRIDE));
             regions = new RegionTable(id, (done, deadline) -> {
                 until(done);
                 return true;
@@ -416,7 +415,7 @@ public abstract class EngineRig implements AutoCloseable {
 
         /** Changes a guard. */
         public void set(int number, long value) {
-            table.set(ValueLayout.JAVA_LONG, number * GUARD_STRIDE, value);
+            table.set(ValueLayout.JAVA_LONG, (long) number * GUARD_STRIDE, value);
         }
 
         /** Whoever got the pin of that number, counted from 0, or a later one, sees another guard afterwards. */
