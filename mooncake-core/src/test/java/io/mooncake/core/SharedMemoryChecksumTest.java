@@ -47,8 +47,14 @@ class SharedMemoryChecksumTest {
     }
 
     private Node start(String name) {
-        return nodes.start(name,
-                b -> b.checksums(true).sharedMemory(parent.toString()).blockSize(4 * MIB).poolSize(16 * MIB));
+        return start(name, 4 * MIB);
+    }
+
+    private Node start(String name, long blockBytes) {
+        return nodes.start(name, b -> b.checksums(true)
+                .sharedMemory(parent.toString())
+                .blockSize(blockBytes)
+                .poolSize(4 * blockBytes));
     }
 
     private Node startReader() {
@@ -111,6 +117,19 @@ class SharedMemoryChecksumTest {
         assertEquals(Outcome.CHECKSUM, scattered.outcome(0));
         assertEquals(State.COMPLETED, range.submit().join(), "the damage lies elsewhere");
         region.close();
+    }
+
+    @Test
+    void noUnitOfALongOddRangeIsCut() {
+        Node writer = start("writer", 20 * MIB);
+        BlockRef ref = TestNodes.write(writer, ID, 20 * MIB, 7);
+        for (Node node : List.of(writer, startReader())) {
+            Region region = nodes.region(node, 18 * MIB);
+            Transfer range = TestNodes.prepare(node, Piece.of(ref, MIB / 2, 18 * MIB, Destination.at(region, 0)));
+            assertEquals(State.COMPLETED, range.submit().join());
+            assertEquals(17 * MIB, range.verified(0), () -> "by " + node.id());
+            region.close();
+        }
     }
 
     /** The next block of a slot has sums of its own, and what of the former one's is read meanwhile is stale and not damaged. */

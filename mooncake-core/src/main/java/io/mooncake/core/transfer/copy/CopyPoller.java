@@ -178,9 +178,12 @@ public final class CopyPoller implements Poller {
         return read.received == read.length() && ended(read, ReadStatus.OK, null);
     }
 
+    /** Cut where the units of the block end, which have checksums. */
     private static long chunkOf(GuardedRead read) {
         long left = read.length() - read.received;
-        return left < CHUNK_BYTES + CHUNK_BYTES / 2 ? left : CHUNK_BYTES;
+        return left < CHUNK_BYTES + CHUNK_BYTES / 2
+                ? left
+                : CHUNK_BYTES - (read.blockOffset() + read.received) % GuardSource.UNIT_BYTES;
     }
 
     private static boolean isLost(MooncakeException refusal) {
