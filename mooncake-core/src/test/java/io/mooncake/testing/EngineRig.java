@@ -81,6 +81,26 @@ public abstract class EngineRig implements AutoCloseable {
         return 0;
     }
 
+    /** What the nodes' clocks show. */
+    public long nowNs() {
+        return nowNs;
+    }
+
+    /** Lets time pass without running anybody. */
+    public void advance(long ns) {
+        nowNs += ns;
+    }
+
+    /** From now on the node answers nobody, and nobody knows. */
+    public void freeze(Side side) {
+        side.frozen = true;
+    }
+
+    /** Ends {@link #freeze}. */
+    public void thaw(Side side) {
+        side.frozen = false;
+    }
+
     /** Whether nodes have regions that are read without a guard, and as many as they like. */
     public boolean hasPlainRegions() {
         return true;
@@ -120,26 +140,6 @@ public abstract class EngineRig implements AutoCloseable {
     public Source guarded(Side owner, long bytes) {
         MemorySegment pattern = pattern(bytes);
         return new Source(owner, owner.register(pattern, Access.GUARDED), 0, pattern, 0);
-    }
-
-    /** What the nodes' clocks show. */
-    public long nowNs() {
-        return nowNs;
-    }
-
-    /** Lets time pass without running anybody. */
-    public void advance(long ns) {
-        nowNs += ns;
-    }
-
-    /** From now on the node answers nobody, and nobody knows. */
-    public void freeze(Side side) {
-        side.frozen = true;
-    }
-
-    /** Ends {@link #freeze}. */
-    public void thaw(Side side) {
-        side.frozen = false;
     }
 
     /** A node in its first life. */
