@@ -42,7 +42,6 @@ class MainTest {
             "fair --outstanding 0", "fair --peers 0", "fair --seconds 0", "fair --large 2GiB",
             "fair --each 0", "cancel --set pool.size=1GiB", "cancel --set threading=shared", "transfer --lanes 17",
             "simulate --seeds 0", "simulate --trace", "simulate --threads -1",
-            "fair --threading invoker",
             "replay --capacity 1000000000 --block-size 64GiB", "replay --nodes 1 --capacity 4 --policy clairvoyant"})
     void shouldAnswerBadInputWithOneLineAndExitCode2(String args) {
         CliRun run = CliRun.of(args.isEmpty() ? new String[0] : args.split(" "));
