@@ -105,11 +105,11 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         PoolMemory memory = PoolMemory.choose(config, id);
         undo.push(memory::close);
         DramPool pool = new DramPool("dram", List.of(new SizeClass(config.pool().blockSize(), config.pool().slots())),
-                memory.source());
+                memory.source(), config.pool().checksums());
         undo.push(pool::close);
         Region region = regions.register(pool.memory(), Access.GUARDED);
         BlockManager blocks = new BlockManager(
-                new ManagerConfig(id, List.of(binding(config, pool, region, memory)), counters,
+                new ManagerConfig(id, List.of(binding(pool, region, memory)), counters,
                         environment.nanoClock(), waits,
                         registry::highestCounter, config.timeouts().allocate().toNanos(), config.pool().cachedBlocks(),
                         policy),
@@ -192,13 +192,13 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     }
 
     /** Other processes pin what they can map. */
-    private static PoolBinding binding(NodeConfig config, DramPool pool, Region region, PoolMemory memory) {
+    private static PoolBinding binding(DramPool pool, Region region, PoolMemory memory) {
         SharedMemory shared = memory.shared();
         if (shared == null) {
-            return new PoolBinding(pool, region, config.pool().checksums());
+            return new PoolBinding(pool, region);
         }
         shared.publish(region.id());
-        return new PoolBinding(pool, region, config.pool().checksums(), shared.pins());
+        return new PoolBinding(pool, region, shared.pins());
     }
 
     static Map<String, String> addresses(List<TransferEngine> engines) {

@@ -5,6 +5,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.pool.GuardTable;
 import io.mooncake.core.pool.MemorySource;
+import io.mooncake.core.transfer.UnitChecksums;
 import io.mooncake.core.transfer.shm.SharedMemory;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -86,12 +87,16 @@ record PoolMemory(@Nullable SharedMemory shared, MemorySource source) {
         }
     }
 
-    /** Slots and guards, each from a page on. */
+    /** Slots, guards and, where blocks have any, checksums, each from a page on. */
     private static long bytes(NodeConfig config) {
         try {
             long slot = Math.addExact(config.pool().blockSize(), 63) & -64;
             long slots = Math.multiplyExact(slot, (long) config.pool().slots());
-            return Math.addExact(page(slots), page((long) config.pool().slots() * GuardTable.STRIDE));
+            long guards = (long) config.pool().slots() * GuardTable.STRIDE;
+            long checksums = config.pool().checksums()
+                    ? UnitChecksums.bytes(config.pool().slots(), config.pool().blockSize())
+                    : 0;
+            return Math.addExact(Math.addExact(page(slots), page(guards)), page(checksums));
         } catch (ArithmeticException e) {
             throw new MooncakeException(MooncakeException.Kind.CONFIG_ERROR, "pool.size = '"
                     + ByteSize.format(config.pool().size()) + "' is too large for any file", e);

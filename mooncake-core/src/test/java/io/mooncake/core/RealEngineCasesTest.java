@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.registry.Registry;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
@@ -22,11 +23,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,7 +66,7 @@ class RealEngineCasesTest {
 
     /** The holder of one large block, whose every byte is 5. */
     private BlockRef writer(Engine engine) {
-        Node writer = start("writer", engine, builder -> builder.blockSize(LARGE).poolSize(LARGE));
+        Node writer = start("writer", engine, builder -> builder.blockSize(LARGE).poolSize(2 * LARGE));
         return TestNodes.write(writer, ID, LARGE, 5);
     }
 
@@ -93,7 +96,7 @@ class RealEngineCasesTest {
             TestNodes.segment(late).fill((byte) OLD);
             TestNodes.segment(sound).fill((byte) OLD);
             Transfer timed = read(reader, ref, 0, LARGE, Destination.at(late, 0),
-                    TransferOptions.DEFAULT.withTimeout(Duration.ofNanos(300_000 * (1 + round % 10))));
+                    TransferOptions.DEFAULT.withTimeout(Duration.ofNanos(300_000L * (1 + round % 10))));
             List<Transfer> others = new ArrayList<>();
             for (int i = 0; i < 7; i++) {
                 others.add(read(reader, ref, i * MIB, MIB, Destination.at(sound, i * MIB), TransferOptions.DEFAULT));
@@ -113,6 +116,35 @@ class RealEngineCasesTest {
                 read(reader, ref, 0, LARGE, Destination.at(whole, 0), TransferOptions.DEFAULT).join());
         assertEquals(-1, reused.mismatch(TestNodes.segment(late)));
         assertEquals(0, late.uses());
+    }
+
+    /** Case C19 as it came up: the network stands still in the middle of a read, and goes on when its memory is used for something else. */
+    @Test
+    void whatTheNetworkBringsAfterATimeOutLandsNowhere() throws IOException {
+        BlockRef ref = writer(Engine.TCP);
+        try (Gate gate = new Gate(Objects.requireNonNull(nodes.registry.peer(ref.node())))) {
+            Registry before = gate.before(nodes.registry);
+            Node reader = start("reader", Engine.TCP, builder -> builder.registry(before));
+            Region late = nodes.region(reader, LARGE);
+            Region sound = nodes.region(reader, MIB);
+            MemorySegment reused = nodes.memory(LARGE).fill((byte) REUSED);
+            int begun = 0;
+            for (int round = 0; round < 10; round++) {
+                TestNodes.segment(late).fill((byte) OLD);
+                gate.letPass(3 << 20);
+                Transfer timed = read(reader, ref, 0, LARGE, Destination.at(late, 0),
+                        TransferOptions.DEFAULT.withTimeout(Duration.ofMillis(200)));
+                assertEquals(State.TIMED_OUT, timed.join());
+                begun += timed.received() > 0 ? 1 : 0;
+                TestNodes.segment(late).fill((byte) REUSED);
+                gate.open();
+                // Whatever of it is on its way yet is before these bytes.
+                assertEquals(State.COMPLETED,
+                        read(reader, ref, 0, MIB, Destination.at(sound, 0), TransferOptions.DEFAULT).join());
+                assertEquals(-1, reused.mismatch(TestNodes.segment(late)), "a byte was written after the time-out");
+            }
+            assertTrue(begun >= 5, begun + " timed out after their first byte");
+        }
     }
 
     /** Case C23: a batch is not over while a part of it runs. */

@@ -42,7 +42,6 @@ public abstract class EngineRig implements AutoCloseable {
     private static final int MANY_CYCLES = 20_000_000;
     private static final int SETTLING_CYCLES = 3_000;
     private static final int GUARDS = 16;
-    private static final long GUARD_STRIDE = 64;
     private static final long OFFSET_MASK = 0xFFFF_FFFFL;
 
     private final Arena arena = Arena.ofShared();
@@ -87,6 +86,26 @@ public abstract class EngineRig implements AutoCloseable {
         return 0;
     }
 
+    /** What the nodes' clocks show. */
+    public long nowNs() {
+        return nowNs;
+    }
+
+    /** Lets time pass without running anybody. */
+    public void advance(long ns) {
+        nowNs += ns;
+    }
+
+    /** From now on the node answers nobody, and nobody knows. */
+    public void freeze(Side side) {
+        side.frozen = true;
+    }
+
+    /** Ends {@link #freeze}. */
+    public void thaw(Side side) {
+        side.frozen = false;
+    }
+
     /** Whether nodes have regions that are read without a guard, and as many as they like. */
     public boolean hasPlainRegions() {
         return true;
@@ -104,7 +123,7 @@ public abstract class EngineRig implements AutoCloseable {
 
     /** Zeros in which a node's guards are to stand. */
     protected MemorySegment guardTable(NodeId owner, long bytes) {
-        return arena.allocate(bytes, GUARD_STRIDE);
+        return arena.allocate(bytes, GuardSource.GUARD_STRIDE);
     }
 
     /** Lets a node find another one where it must do so before it reads. */
@@ -126,26 +145,6 @@ public abstract class EngineRig implements AutoCloseable {
     public Source guarded(Side owner, long bytes) {
         MemorySegment pattern = pattern(bytes);
         return new Source(owner, owner.register(pattern, Access.GUARDED), 0, pattern, 0);
-    }
-
-    /** What the nodes' clocks show. */
-    public long nowNs() {
-        return nowNs;
-    }
-
-    /** Lets time pass without running anybody. */
-    public void advance(long ns) {
-        nowNs += ns;
-    }
-
-    /** From now on the node answers nobody, and nobody knows. */
-    public void freeze(Side side) {
-        side.frozen = true;
-    }
-
-    /** Ends {@link #freeze}. */
-    public void thaw(Side side) {
-        side.frozen = false;
     }
 
     /** A node in its first life. */
@@ -273,7 +272,7 @@ public abstract class EngineRig implements AutoCloseable {
 
         Side(NodeId id, String cluster) {
             this.id = id;
-            guards = new Guards(guardTable(id, GUARDS * GUARD_STRIDE));
+            guards = new Guards(guardTable(id, (long) GUARDS * GuardSource.GUARD_STRIDE));
             regions = new RegionTable(id, (done, deadline) -> {
                 until(done);
                 return true;
@@ -421,7 +420,7 @@ public abstract class EngineRig implements AutoCloseable {
 
         /** Changes a guard. */
         public void set(int number, long value) {
-            table.set(ValueLayout.JAVA_LONG, number * GUARD_STRIDE, value);
+            table.set(ValueLayout.JAVA_LONG, (long) number * GUARD_STRIDE, value);
         }
 
         /** Whoever got the pin of that number, counted from 0, or a later one, sees another guard afterwards. */

@@ -41,7 +41,7 @@ final class Store {
         Waiter never = (done, deadlineNs) -> done.getAsBoolean();
         RegionTable regions = new RegionTable(SELF, never, () -> nowNs, 0);
         manager = new BlockManager(new ManagerConfig(SELF,
-                List.of(new PoolBinding(pool, regions.register(pool.memory(), Access.GUARDED), false)), COUNTERS,
+                List.of(new PoolBinding(pool, regions.register(pool.memory(), Access.GUARDED))), COUNTERS,
                 () -> nowNs,
                 never,
                 id -> 0, 0, SLOTS, EvictionPolicy.named("lru")), new Nobody());

@@ -6,6 +6,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.pool.GuardTable;
 import io.mooncake.core.transfer.GuardSource;
+import io.mooncake.core.transfer.UnitChecksums;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,21 +66,15 @@ final class GuardPins implements GuardSource {
     @Override
     public long checksum(long handle, long offset, long length) {
         Entry entry = pinned(handle);
-        UnitChecksums checksums = entry.space.checksums();
-        long from = offset - entry.ref.offset();
-        if (checksums == null || from < 0 || from >= entry.ref.length() || from % UNIT_BYTES != 0
-                || length != Math.min(UNIT_BYTES, entry.ref.length() - from)) {
-            return NO_CHECKSUM;
-        }
-        return checksums.sum(entry.localSlot(), from / UNIT_BYTES);
+        UnitChecksums checksums = entry.space.pool().checksums();
+        return checksums == null ? NO_CHECKSUM : checksums.sum(entry.localSlot(), offset, length);
     }
 
     @Override
     public long unitRest(long handle, long offset) {
         Entry entry = pinned(handle);
-        return entry.space.checksums() == null
-                ? Long.MAX_VALUE
-                : UNIT_BYTES - Math.floorMod(offset - entry.ref.offset(), (long) UNIT_BYTES);
+        UnitChecksums checksums = entry.space.pool().checksums();
+        return checksums == null ? Long.MAX_VALUE : checksums.unitRest(entry.localSlot(), offset);
     }
 
     @Override
@@ -91,6 +86,12 @@ final class GuardPins implements GuardSource {
     public @Nullable Memory table(int region) {
         Space space = table.space(region);
         return space == null ? null : Memory.of(space.guards().memory());
+    }
+
+    @Override
+    public @Nullable UnitChecksums checksums(int region) {
+        Space space = table.space(region);
+        return space == null ? null : space.pool().checksums();
     }
 
     private Entry pinned(long handle) {

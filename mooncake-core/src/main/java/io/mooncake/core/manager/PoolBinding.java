@@ -9,18 +9,16 @@ import io.mooncake.core.transfer.Region;
  *
  * @param pool space for blocks; the manager closes it
  * @param region of the pool's memory; not the manager's to close
- * @param checksums whether blocks get checksums when they are sealed, which costs a pass over their bytes
  * @param foreignPins who else pins its blocks
  */
-public record PoolBinding(BlockPool pool, Region region, boolean checksums, ForeignPins foreignPins) {
+public record PoolBinding(BlockPool pool, Region region, ForeignPins foreignPins) {
     /**
      * Of memory that no other process can map.
      *
      * @param pool space for blocks
      * @param region of the pool's memory
-     * @param checksums whether blocks get checksums when they are sealed
      */
-    public PoolBinding(BlockPool pool, Region region, boolean checksums) {
-        this(pool, region, checksums, ForeignPins.NONE);
+    public PoolBinding(BlockPool pool, Region region) {
+        this(pool, region, ForeignPins.NONE);
     }
 }

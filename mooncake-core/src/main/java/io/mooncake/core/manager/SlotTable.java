@@ -1,5 +1,6 @@
 package io.mooncake.core.manager;
 
+import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
@@ -10,6 +11,7 @@ import io.mooncake.core.block.BlockWriter.Result;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
+import io.mooncake.core.transfer.UnitChecksums;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
@@ -59,8 +61,7 @@ final class SlotTable {
         int first = 0;
         for (int i = 0; i < spaces.length; i++) {
             PoolBinding binding = pools.get(i);
-            spaces[i] = new Space(binding.pool(), binding.region(), binding.foreignPins(), first,
-                    binding.checksums() ? new UnitChecksums(binding.pool().slots()) : null);
+            spaces[i] = new Space(binding.pool(), binding.region(), binding.foreignPins(), first);
             first = Math.addExact(first, binding.pool().slots());
         }
         slots = first;
@@ -197,10 +198,7 @@ final class SlotTable {
     private Entry seal(Lease lease, Version version, long validBytes, boolean held) {
         Space space = lease.space();
         int slot = lease.slot();
-        UnitChecksums checksums = space.checksums();
-        if (checksums != null) {
-            checksums.seal(lease.localSlot(), lease.memory(), validBytes);
-        }
+        sumUp(lease, validBytes);
         long guard = space.guards().written(lease.localSlot(), lease.generation());
         BlockRef ref = new BlockRef(lease.id(), version, self, space.region().id(), lease.offset(), validBytes,
                 lease.localSlot(), guard);
@@ -214,6 +212,19 @@ final class SlotTable {
             throw corrupt(slot, "sealed");
         }
         return entry;
+    }
+
+    /** The sums of a block that the host can read, where the pool has a place for them. */
+    private static void sumUp(Lease lease, long validBytes) {
+        UnitChecksums checksums = lease.space().pool().checksums();
+        if (checksums == null) {
+            return;
+        }
+        if (lease.memory() instanceof HostMemory host) {
+            checksums.seal(lease.localSlot(), lease.offset(), host.segment().asSlice(0, validBytes));
+        } else {
+            checksums.clear(lease.localSlot());
+        }
     }
 
     private void withdraw(Entry own, boolean held) {

@@ -7,7 +7,6 @@ import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
 import io.mooncake.core.transfer.ForeignPins;
 import io.mooncake.core.transfer.Region;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A pool within the node: its slots are {@code [first, first + pool.slots())} of the manager's numbering. Immutable.
@@ -16,10 +15,8 @@ import org.jspecify.annotations.Nullable;
  * @param region of its memory
  * @param foreignPins who else pins its blocks
  * @param first the manager's number of the pool's slot 0
- * @param checksums of its blocks, or null
  */
-record Space(BlockPool pool, Region region, ForeignPins foreignPins, int first,
-        @Nullable UnitChecksums checksums) {
+record Space(BlockPool pool, Region region, ForeignPins foreignPins, int first) {
     GuardTable guards() {
         return pool.guards();
     }

@@ -3,6 +3,8 @@ package io.mooncake.core.pool;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.UnitChecksums;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The space of one tier: slots cut from one reservation made at start. Any thread; reserve and release are O(1), take no lock and
@@ -49,6 +51,15 @@ public interface BlockPool extends AutoCloseable {
      * @return one entry a slot
      */
     GuardTable guards();
+
+    /**
+     * Where the checksums of its blocks stand.
+     *
+     * @return null when its blocks get none; else each gets them when it is sealed, which costs a pass over its bytes
+     */
+    default @Nullable UnitChecksums checksums() {
+        return null;
+    }
 
     /**
      * How many slots there are.

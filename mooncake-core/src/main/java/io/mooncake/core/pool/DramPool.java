@@ -5,6 +5,7 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.UnitChecksums;
 import java.lang.foreign.Arena;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
@@ -12,6 +13,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Host memory cut into slots of one or more lengths. Any thread; reserve, release and quarantine are O(1) in the number of slots, take
@@ -47,6 +49,7 @@ public final class DramPool implements BlockPool {
     private final Arena arena = Arena.ofShared();
     private final Memory memory;
     private final GuardTable guards;
+    private final @Nullable UnitChecksums checksums;
     /** Ascending; the slots of class c are {@code [firstSlot[c], firstSlot[c + 1])}. */
     private final long[] classBytes;
     private final int[] firstSlot;
@@ -57,7 +60,7 @@ public final class DramPool implements BlockPool {
     private boolean unmapped;
 
     /**
-     * Reserves all of the pool's memory.
+     * Reserves all of the memory of a pool whose blocks get no checksums.
      *
      * @param name names the pool in messages
      * @param classes slots by length, in any order, at least one
@@ -65,6 +68,19 @@ public final class DramPool implements BlockPool {
      * @throws MooncakeException CONFIG_ERROR for no class or a sum that overflows, OUT_OF_MEMORY from the source
      */
     public DramPool(String name, List<SizeClass> classes, MemorySource source) {
+        this(name, classes, source, false);
+    }
+
+    /**
+     * Reserves all of the pool's memory.
+     *
+     * @param name names the pool in messages
+     * @param classes slots by length, in any order, at least one
+     * @param source asked for the slots, then for the guard table, then for the checksums where there are any
+     * @param withChecksums whether blocks get checksums when they are sealed
+     * @throws MooncakeException CONFIG_ERROR for no class or a sum that overflows, OUT_OF_MEMORY from the source
+     */
+    public DramPool(String name, List<SizeClass> classes, MemorySource source, boolean withChecksums) {
         List<SizeClass> sorted = new ArrayList<>(classes);
         sorted.sort(Comparator.comparingLong(SizeClass::blockBytes));
         this.name = name;
@@ -79,6 +95,10 @@ public final class DramPool implements BlockPool {
         try {
             memory = Memory.of(source.reserve(bytes, ALIGNMENT, arena));
             guards = new GuardTable(source.reserve((long) slots * GuardTable.STRIDE, ALIGNMENT, arena));
+            checksums = withChecksums
+                    ? new UnitChecksums(
+                            source.reserve(UnitChecksums.bytes(slots, largestSlotBytes()), ALIGNMENT, arena), slots)
+                    : null;
         } catch (Throwable e) {
             arena.close();
             throw e;
@@ -147,6 +167,11 @@ public final class DramPool implements BlockPool {
     @Override
     public GuardTable guards() {
         return guards;
+    }
+
+    @Override
+    public @Nullable UnitChecksums checksums() {
+        return checksums;
     }
 
     @Override

@@ -8,6 +8,8 @@ import org.jspecify.annotations.Nullable;
  * Any thread; allocates nothing.
  */
 public interface GuardSource {
+    /** Bytes from one guard to the next in a guard table. */
+    int GUARD_STRIDE = 64;
     /** Bytes that one checksum is of; the last unit of a block is as long as its valid bytes are. */
     int UNIT_BYTES = 1 << 20;
     /** {@link #checksum}: there is none. */
@@ -78,4 +80,14 @@ public interface GuardSource {
      */
     @Nullable
     Memory table(int region);
+
+    /**
+     * The checksums of a region's blocks, for engines that verify them where the bytes have landed. The entry of a guard has its number.
+     *
+     * @param region the region's number
+     * @return null when the region's blocks have none
+     */
+    default @Nullable UnitChecksums checksums(int region) {
+        return null;
+    }
 }

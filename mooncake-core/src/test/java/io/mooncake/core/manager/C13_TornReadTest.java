@@ -82,7 +82,7 @@ final class C13_TornReadTest {
         Region region = new RegionTable(SELF, waiter, clock::incrementAndGet, SECOND).register(pool.memory(),
                 Access.GUARDED);
         BlockManager manager = new BlockManager(
-                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region, false)), new Counters(),
+                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region)), new Counters(),
                         clock::incrementAndGet,
                         waiter,
                         id -> 0, SECOND, slots, EvictionPolicy.named("lru")),

@@ -73,11 +73,11 @@ final class Fixture implements AutoCloseable {
     }
 
     private Fixture(List<SizeClass> classes, int cachedBlocks, boolean checksums, ForeignPins foreignPins) {
-        pool = new DramPool("dram", classes, MemorySource.anonymous());
+        pool = new DramPool("dram", classes, MemorySource.anonymous(), checksums);
         Waiter waiter = this::await;
         region = new RegionTable(SELF, waiter, () -> now, TIMEOUT).register(pool.memory(), Access.GUARDED);
         manager = new BlockManager(
-                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region, checksums, foreignPins)), counters,
+                new ManagerConfig(SELF, List.of(new PoolBinding(pool, region, foreignPins)), counters,
                         () -> now, waiter,
                         id -> known.getOrDefault(id, 0L), TIMEOUT, cachedBlocks, EvictionPolicy.named("lru")),
                 new Listener());

@@ -29,7 +29,7 @@ final class Faults {
 
     void act() {
         SimNode node = world.some();
-        switch (random.nextInt(11)) {
+        switch (random.nextInt(12)) {
             case 0 -> crash(node);
             case 1, 2 -> restart();
             case 3 -> partition();
@@ -48,7 +48,15 @@ final class Faults {
                 world.network.timing(late ? LATE : World.TIMING);
                 hit("late landing");
             }
+            case 8 -> flipBit(node);
             default -> storm(node);
+        }
+    }
+
+    private void flipBit(SimNode node) {
+        if (!node.isStalled() && world.workload().readDamaged(node)) {
+            hit("bit flip");
+            world.check(node);
         }
     }
 

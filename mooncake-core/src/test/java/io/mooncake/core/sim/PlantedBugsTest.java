@@ -54,6 +54,8 @@ class PlantedBugsTest {
         bugs.put("a terminal callback is run twice",
                 new Bug(new Planted().rewrite("transfer.Transfer", "release", poolMemoryTakenForTheCallers()),
                         List.of(4)));
+        bugs.put("checksums are not compared",
+                new Bug(new Planted().answers("transfer.copy.CopyPoller", "isUndamaged", true), List.of(1, 8)));
         return bugs;
     }
 

@@ -75,6 +75,7 @@ final class SimNode {
                 .blockSize(SLOT_BYTES)
                 .poolSize(SLOTS * SLOT_BYTES)
                 .spareSlots(2)
+                .checksums(true)
                 .registry(watched)
                 .memory(this::reserve)
                 .nanoClock(this::now)
@@ -143,6 +144,11 @@ final class SimNode {
         } finally {
             committing = false;
         }
+    }
+
+    /** Where a block of this node stands. */
+    MemorySegment bytes(BlockRef ref) {
+        return pool.get(0).asSlice(ref.offset(), ref.length());
     }
 
     private GuardSource guards() {

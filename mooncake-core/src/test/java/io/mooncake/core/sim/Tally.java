@@ -15,8 +15,10 @@ public final class Tally {
             "transfer CREATED -> QUEUED", "transfer QUEUED -> POSTED", "transfer -> COMPLETED",
             "transfer -> FAILED", "transfer -> CANCELED", "transfer -> TIMED_OUT", "transfer -> released",
             "piece OK", "piece ABSENT", "piece STALE", "piece TIMED_OUT", "piece CANCELED", "piece UNREACHABLE",
+            "piece CHECKSUM",
             "fault crash", "fault restart", "fault partition", "fault heal", "fault lane break", "fault stall",
             "fault late landing", "fault cancel storm", "fault eviction storm", "fault tiny deadlines",
+            "fault bit flip",
             "use resubmit", "use stages", "use shared pull", "use by reference", "use scattered pages", "use view",
             "use slow writer", "use close while in use", "memory quarantined",
             "cause PEER_UNREACHABLE", "cause STALE_INCARNATION", "cause OUT_OF_BOUNDS", "cause OUT_OF_MEMORY");

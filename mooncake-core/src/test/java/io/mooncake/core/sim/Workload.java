@@ -8,9 +8,12 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import org.jspecify.annotations.Nullable;
 
 /** What the users of the nodes do. */
 final class Workload {
@@ -174,6 +177,42 @@ final class Workload {
                             TIMEOUTS_NS[random.nextInt(TIMEOUTS_NS.length)]));
                 }
             }
+        }
+    }
+
+    /**
+     * A bit of a block turns over, a user reads the block where it is, and the bit turns back before any peer looks, since those that
+     * read one-sidedly compare no checksums. False when there is no such block, or no room for the read.
+     */
+    boolean readDamaged(SimNode node) {
+        CallerSlot slot = node.callerSlots.stream().filter(CallerSlot::isFree).findFirst().orElse(null);
+        BlockRef ref = here(node, someBlock());
+        if (slot == null || ref == null || node.live.size() >= MAX_LIVE) {
+            return false;
+        }
+        long at = random.nextLong(ref.length());
+        int bit = 1 << random.nextInt(Byte.SIZE);
+        flip(node.bytes(ref), at, bit);
+        submit(new SimTransfer(node, ++world.transfers,
+                List.of(new SimTransfer.Part(
+                        Piece.of(ref, 0, Piece.WHOLE, slot.destination(node.region, random)), slot)),
+                TIMEOUTS_NS[TIMEOUTS_NS.length - 1]));
+        flip(node.bytes(ref), at, bit);
+        node.work();
+        if (ref.equals(here(node, ref.id()))) {
+            throw new Violation(8, "node " + node + " still has " + ref + " although it was found damaged");
+        }
+        return true;
+    }
+
+    private static void flip(MemorySegment bytes, long at, int bit) {
+        bytes.set(ValueLayout.JAVA_BYTE, at, (byte) (bytes.get(ValueLayout.JAVA_BYTE, at) ^ bit));
+    }
+
+    /** The block as this node has it; null when it has not. */
+    private static @Nullable BlockRef here(SimNode node, BlockId id) {
+        try (BlockView view = node.node.store().newView()) {
+            return node.node.store().acquire(id, view) ? view.ref() : null;
         }
     }
 

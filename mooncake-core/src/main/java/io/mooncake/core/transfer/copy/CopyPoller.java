@@ -3,10 +3,12 @@ package io.mooncake.core.transfer.copy;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.UnitChecksums;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.LockSupport;
@@ -176,9 +178,12 @@ public final class CopyPoller implements Poller {
         return read.received == read.length() && ended(read, ReadStatus.OK, null);
     }
 
+    /** Cut where the units of the block end, which have checksums. */
     private static long chunkOf(GuardedRead read) {
         long left = read.length() - read.received;
-        return left < CHUNK_BYTES + CHUNK_BYTES / 2 ? left : CHUNK_BYTES;
+        return left < CHUNK_BYTES + CHUNK_BYTES / 2
+                ? left
+                : CHUNK_BYTES - (read.blockOffset() + read.received) % GuardSource.UNIT_BYTES;
     }
 
     private static boolean isLost(MooncakeException refusal) {
@@ -219,14 +224,32 @@ public final class CopyPoller implements Poller {
     }
 
     /**
-     * Sums up bytes of a read where they have landed.
+     * Sums up, where they have landed, the units that the next bytes of a guarded read cover whole, and counts their bytes as verified.
      *
      * @param read whose destination is host memory
-     * @param from the first byte's place in the read
-     * @param length bytes
-     * @return their CRC32C
+     * @param length bytes that were copied, from {@link GuardedRead#received} on
+     * @param checksums of the owner's region; without a pin they say something only if the guard is unchanged afterwards
+     * @return false when a unit has another sum
      */
-    public static long checksum(GuardedRead read, long from, long length) {
+    public static boolean isUndamaged(GuardedRead read, long length, UnitChecksums checksums) {
+        int slot = (int) (read.guardOffset() / GuardSource.GUARD_STRIDE);
+        long end = read.received + length;
+        for (long at = read.received; at < end;) {
+            long offset = read.offset() + at;
+            long bytes = Math.min(checksums.unitRest(slot, offset), end - at);
+            long sum = checksums.sum(slot, offset, bytes);
+            if (sum != GuardSource.NO_CHECKSUM) {
+                if (sum != checksum(read, at, bytes)) {
+                    return false;
+                }
+                read.verified += bytes;
+            }
+            at += bytes;
+        }
+        return true;
+    }
+
+    private static long checksum(GuardedRead read, long from, long length) {
         MemorySegment destination = ((HostMemory) read.destination().memory()).segment();
         CRC32C crc = new CRC32C();
         for (long at = from; at < from + length;) {

@@ -18,6 +18,7 @@ import io.mooncake.core.transfer.Route.Health;
 import io.mooncake.core.transfer.Route.Locality;
 import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
+import io.mooncake.core.transfer.UnitChecksums;
 import io.mooncake.core.transfer.copy.ChunkSource;
 import io.mooncake.core.transfer.copy.CopyPoller;
 import java.nio.ByteBuffer;
@@ -135,28 +136,13 @@ public final class LocalTransferEngine implements TransferEngine, ChunkSource {
             if (guards.guard(pin) != read.expected()) {
                 return ReadStatus.STALE;
             }
-            return isUndamaged(read, guards, pin, length) ? ReadStatus.OK : ReadStatus.CHECKSUM;
+            UnitChecksums checksums = guards.checksums(source.id());
+            return checksums == null || CopyPoller.isUndamaged(read, length, checksums)
+                    ? ReadStatus.OK
+                    : ReadStatus.CHECKSUM;
         } finally {
             guards.unpin(pin);
         }
-    }
-
-    /** Sums up the units that a chunk covers whole, where the block has checksums. */
-    private static boolean isUndamaged(GuardedRead read, GuardSource guards, long pin, long length) {
-        long end = read.received + length;
-        for (long at = read.received; at < end;) {
-            long offset = read.offset() + at;
-            long bytes = Math.min(guards.unitRest(pin, offset), end - at);
-            long checksum = guards.checksum(pin, offset, bytes);
-            if (checksum != GuardSource.NO_CHECKSUM) {
-                if (checksum != CopyPoller.checksum(read, at, bytes)) {
-                    return false;
-                }
-                read.verified += bytes;
-            }
-            at += bytes;
-        }
-        return true;
     }
 
     private static ReadStatus copyRetained(GuardedRead read, Region source, HostMemory memory, long length) {

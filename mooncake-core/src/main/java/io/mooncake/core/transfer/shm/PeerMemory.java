@@ -5,6 +5,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.SharedBlock;
+import io.mooncake.core.transfer.UnitChecksums;
 import io.mooncake.core.transfer.copy.CopyPoller;
 import java.io.IOException;
 import java.lang.foreign.Arena;
@@ -47,6 +48,7 @@ final class PeerMemory implements AutoCloseable {
     private final MemorySegment page;
     private final MemorySegment data;
     private final MemorySegment guards;
+    private final @Nullable UnitChecksums checksums;
     private final @Nullable Block[] blocks;
 
     private @Nullable LockedFile pinsFile;
@@ -64,13 +66,17 @@ final class PeerMemory implements AutoCloseable {
             header = checked(page, file.size(), owner, nonce);
             data = file.map(MapMode.READ_ONLY, header.dataOffset(), header.dataLength(), arena);
             guards = file.map(MapMode.READ_ONLY, header.guardOffset(), header.guardLength(), arena);
+            checksums = header.sumsLength() == 0
+                    ? null
+                    : new UnitChecksums(file.map(MapMode.READ_ONLY, header.sumsOffset(), header.sumsLength(), arena),
+                            header.slots());
             mapped = true;
         } finally {
             if (!mapped) {
                 arena.close();
             }
         }
-        blocks = new @Nullable Block[(int) (header.guardLength() / Header.GUARD_STRIDE)];
+        blocks = new @Nullable Block[header.slots()];
     }
 
     /**
@@ -141,7 +147,7 @@ final class PeerMemory implements AutoCloseable {
         }
         return isGuard(read.guardOffset())
                 ? null
-                : "guard offset " + read.guardOffset() + " is none of the " + header.guardLength() / Header.GUARD_STRIDE
+                : "guard offset " + read.guardOffset() + " is none of the " + header.slots()
                         + " guards; the region is read only together with a guard";
     }
 
@@ -150,13 +156,16 @@ final class PeerMemory implements AutoCloseable {
                 && Bounds.contains(guardOffset, Header.GUARD_STRIDE, header.guardLength());
     }
 
-    /** Copies a chunk of a checked read, then looks at the guard. The caller retains this. */
+    /** Copies a chunk of a checked read, compares its sums, then looks at the guard, which covers both. The caller retains this. */
     ReadStatus copy(GuardedRead read, long length) {
         CopyPoller.copy(read, data, length);
+        UnitChecksums sums = checksums;
+        boolean undamaged = sums == null || CopyPoller.isUndamaged(read, length, sums);
         VarHandle.loadLoadFence();
-        return (long) GUARD.getAcquire(guards, read.guardOffset()) == read.expected()
-                ? ReadStatus.OK
-                : ReadStatus.STALE;
+        if ((long) GUARD.getAcquire(guards, read.guardOffset()) != read.expected()) {
+            return ReadStatus.STALE;
+        }
+        return undamaged ? ReadStatus.OK : ReadStatus.CHECKSUM;
     }
 
     // ---- views

@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
  * beginning, never shrunk.
  *
  * <pre>
- *   create ─▶ reserve (slots) ─▶ reserve (guards) ─▶ publish: from now on peers find it ─▶ close: no name, no lock any more
+ *   create ─▶ reserve slots ─▶ guards ─▶ perhaps checksums ─▶ publish: from now on peers find it ─▶ close: no name, no lock any more
  * </pre>
  *
  * <p>What {@link #reserve} gave lives as long as its arena, also after {@link #close}. Used by the thread that starts or closes the node.
@@ -41,9 +41,11 @@ public final class SharedMemory implements AutoCloseable {
     private final MemorySegment page;
     private final LentPins pins;
 
+    /** Slots, guards, checksums: where each begins, and its bytes. */
+    private final long[] starts = new long[3];
+    private final long[] lengths = new long[3];
+    private int pieces;
     private long reserved = Header.BYTES;
-    private long dataLength;
-    private long guardOffset;
     private @Nullable Header header;
     private boolean closed;
 
@@ -94,30 +96,26 @@ public final class SharedMemory implements AutoCloseable {
     }
 
     /**
-     * Maps the next piece: first the slots, then the guard table.
+     * Maps the next piece: first the slots, then the guard table, then the checksums if blocks have any.
      *
      * @param length bytes
      * @param alignment at most a page
      * @param scope how long the mapping lives
      * @return zeros
-     * @throws MooncakeException ILLEGAL_STATE for a third piece, or more than was made; CONFIG_ERROR
+     * @throws MooncakeException ILLEGAL_STATE for a fourth piece, or more than was made; CONFIG_ERROR
      */
     public MemorySegment reserve(long length, long alignment, Arena scope) {
-        if (alignment > PAGE || length > bytes - reserved || guardOffset != 0) {
+        if (alignment > PAGE || length > bytes - reserved || pieces == starts.length) {
             throw new MooncakeException(Kind.ILLEGAL_STATE, "shared memory " + file.data() + " of " + bytes
                     + " bytes: " + reserved + " are taken, no room for " + length + " more aligned to " + alignment
-                    + ", or it is no pool's slots and guards");
+                    + ", or it is no pool's slots, guards and checksums");
         }
         try {
             MemorySegment piece = channel.map(MapMode.READ_WRITE, reserved, length, scope);
             // Into this process's page table, so that the first block written is as fast as the others.
             piece.load();
-            if (dataLength == 0) {
-                dataLength = length;
-            } else {
-                guardOffset = reserved;
-                header = new Header(0, owner.incarnation(), 0, 0, Header.BYTES, dataLength, reserved, length);
-            }
+            starts[pieces] = reserved;
+            lengths[pieces++] = length;
             reserved = Math.min(bytes, (reserved + length + PAGE - 1) & -PAGE);
             return piece;
         } catch (IOException e) {
@@ -131,14 +129,14 @@ public final class SharedMemory implements AutoCloseable {
      * @param region the node's number of it
      */
     public void publish(int region) {
-        Header laid = header;
-        if (laid == null) {
+        if (pieces < 2) {
             throw new IllegalStateException("shared memory " + file.data() + " has no slots and guards yet");
         }
         SecureRandom random = new SecureRandom();
-        header = new Header(region, laid.incarnation(), random.nextLong(), random.nextLong(), laid.dataOffset(),
-                laid.dataLength(), laid.guardOffset(), laid.guardLength());
-        header.publish(page);
+        Header published = new Header(region, owner.incarnation(), random.nextLong(), random.nextLong(), starts[0],
+                lengths[0], starts[1], lengths[1], starts[2], lengths[2]);
+        published.publish(page);
+        header = published;
     }
 
     /**
