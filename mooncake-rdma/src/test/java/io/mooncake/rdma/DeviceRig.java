@@ -12,6 +12,7 @@ final class DeviceRig extends EngineRig {
     private final Function<NodeId, RdmaConfig> configs;
     private final ArrayDeque<Runnable> messages = new ArrayDeque<>();
     private final MessageBus bus = new MessageBus(messages::add, (one, other) -> false);
+    private final int devices;
     private long hurriedNs;
 
     DeviceRig(RdmaConfig config) {
@@ -21,6 +22,8 @@ final class DeviceRig extends EngineRig {
     /** With settings of each node's own. */
     DeviceRig(Function<NodeId, RdmaConfig> configs) {
         this.configs = configs;
+        RdmaConfig.Devices owners = configs.apply(new NodeId("owner", 1)).devices();
+        devices = (int) Rdma.survey(owners).ports().stream().filter(RdmaSurvey.PortReport::isUsed).count();
     }
 
     @Override
@@ -37,7 +40,7 @@ final class DeviceRig extends EngineRig {
     /** Every device has it registered. */
     @Override
     public int lastingUses() {
-        return (int) Rdma.survey(configs.apply(new NodeId("owner", 1)).devices()).ports().stream().filter(RdmaSurvey.PortReport::isUsed).count();
+        return devices;
     }
 
     @Override

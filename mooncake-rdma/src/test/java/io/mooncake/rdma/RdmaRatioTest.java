@@ -47,7 +47,8 @@ class RdmaRatioTest {
         rig = new DeviceRig(node -> RdmaConfig.defaults()
                 .withRegistrar(RdmaConfig.Registrar.POLLER)
                 .withDevices(new RdmaConfig.Devices(
-                        List.of(node.name().equals("owner") ? perftest.owner().device() : perftest.reader().device()), 1,
+                        List.of(node.name().equals("owner") ? perftest.owner().device() : perftest.reader().device()),
+                        1,
                         null)));
         owner = rig.side("owner");
         reader = rig.side("reader");

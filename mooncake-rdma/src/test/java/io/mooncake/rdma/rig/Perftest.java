@@ -118,8 +118,9 @@ public record Perftest(End reader, End owner) {
     }
 
     private static Process start(String tool, End end, List<String> arguments, String peer) throws IOException {
-        List<String> command = new ArrayList<>(List.of("timeout", "" + LIMIT_SECONDS, tool, "-F", "-d", end.device, "-x",
-                "" + end.gid.index()));
+        List<String> command = new ArrayList<>(
+                List.of("timeout", "" + LIMIT_SECONDS, tool, "-F", "-d", end.device, "-x",
+                        "" + end.gid.index()));
         command.addAll(arguments);
         if (!peer.isEmpty()) {
             command.add(peer);
