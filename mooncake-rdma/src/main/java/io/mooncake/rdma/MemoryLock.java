@@ -18,7 +18,7 @@ record MemoryLock(long limitBytes) {
     private static final Path STATUS = Path.of("/proc/self/status");
     private static final String NAME = "Max locked memory";
     private static final int CAP_IPC_LOCK = 14;
-    private static final String REMEDY = "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity in the service's unit, "
+    static final String REMEDY = "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity in the service's unit, "
             + "--ulimit memlock=-1 for a container), or register less";
 
     /** What holds for this process; no limit where the kernel does not tell. */

@@ -1,7 +1,9 @@
 package io.mooncake.rdma;
 
 import io.mooncake.rdma.verbs.DeviceList;
+import io.mooncake.rdma.verbs.NativeProvider;
 import io.mooncake.rdma.verbs.ffi.VerbsLibrary;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +36,20 @@ public final class Rdma {
      */
     public static @Nullable Throwable unavailabilityCause() {
         return UNAVAILABILITY_CAUSE;
+    }
+
+    /**
+     * Looks at every device, without using it: what there is, what a node would use of it and why, and what is wrong.
+     *
+     * @param devices the setting of a node
+     * @return as of now; without libibverbs it says that alone
+     */
+    public static RdmaSurvey survey(RdmaConfig.Devices devices) {
+        MemoryLock lock = MemoryLock.read();
+        UnsatisfiedLinkError failure = VerbsLibrary.failure();
+        return failure == null
+                ? RdmaSurvey.of(new NativeProvider(), devices, lock)
+                : new RdmaSurvey(List.of(), lock.limitBytes(), List.of(String.valueOf(failure.getMessage())));
     }
 
     private static @Nullable Throwable probe() {

@@ -18,7 +18,8 @@ class MainTest {
 
     @ParameterizedTest
     @ValueSource(strings = {"--help", "--version", "replay --help", "replay --version", "transfer --help",
-            "cancel --help", "fair --help", "simulate --help", "micro --help"})
+            "cancel --help", "fair --help", "simulate --help", "micro --help",
+            "devices --help"})
     void shouldAnswerWhatItIs(String args) {
         CliRun run = CliRun.of(args.split(" "));
         assertEquals(Main.OK, run.exitCode(), run::err);
@@ -30,7 +31,7 @@ class MainTest {
     @ValueSource(strings = {"", "frobnicate", "--frobnicate", "replay --frobnicate", "replay surplus", "replay --nodes",
             "replay --nodes -1", "replay --nodes 0", "replay --nodes 65", "replay --nodes two", "replay --capacity -5",
             "replay --capacity 0", "replay --passes -1", "replay --requests -1", "replay --max-blocks 0",
-            "replay --seed 1.5",
+            "devices --port 0", "devices --json .", "devices surplus", "devices --device x,x", "replay --seed 1.5",
             "replay --speed -1", "replay --speed NaN", "replay --speed Infinity", "replay --block-size -1",
             "replay --block-size 0", "replay --block-size 63", "replay --block-size 12parsecs",
             "replay --block-size 9999999PiB",

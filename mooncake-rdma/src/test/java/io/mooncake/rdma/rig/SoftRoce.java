@@ -54,7 +54,7 @@ public final class SoftRoce {
     }
 
     private static String absolute(String classPath) {
-        return String.join(":", List.of(classPath.split(":"))
+        return String.join(":", List.of(classPath.split(":", -1))
                 .stream()
                 .map(entry -> Path.of(entry).toAbsolutePath().toString())
                 .toList());

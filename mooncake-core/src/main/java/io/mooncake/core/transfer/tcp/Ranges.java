@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class Ranges {
     /** A read up to here is one range and goes at once; a longer one waits for room in a lane's window. */
     static final long SMALL_BYTES = 128 * 1024;
-    /** Longer ones are cut into so much, one chunk: it is soon over when nobody wants it any more, and cuts no unit that has a checksum. */
+    /** Longer ones are cut into so much, one chunk, where the units of their block end: a range is soon over when nobody wants it any more. */
     static final long RANGE_BYTES = EngineContext.MAX_CHUNK_BYTES;
 
     private @Nullable GuardedRead read;
@@ -79,7 +79,12 @@ final class Ranges {
 
     /** How many ranges the read is cut into. */
     long count() {
-        return small ? 1 : (read().length() - 1) / RANGE_BYTES + 1;
+        return small ? 1 : (read().length() + inUnit(0) - 1) / RANGE_BYTES + 1;
+    }
+
+    /** How far into a unit of its block a byte of the read lies. */
+    private long inUnit(long position) {
+        return (read().blockOffset() + position) % RANGE_BYTES;
     }
 
     /** Whether {@link #cut} has something to cut. */
@@ -96,7 +101,7 @@ final class Ranges {
             bytes = againBytes[again];
         } else {
             at = asked;
-            bytes = small ? read().length() : Math.min(RANGE_BYTES, read().length() - asked);
+            bytes = small ? read().length() : Math.min(RANGE_BYTES - inUnit(asked), read().length() - asked);
             asked += bytes;
         }
     }

@@ -141,6 +141,24 @@ final class TcpPartsTest {
     }
 
     @Test
+    void shouldCutWhereTheUnitsOfTheBlockEnd() {
+        GuardedRead read = new Reading().read;
+        read.from(new Peer(new NodeId("a", 1), Map.of()), 1, 5, 3 << 20).atBlockOffset((2 << 20) - 100);
+        Ranges ranges = new Ranges();
+        ranges.begin(read);
+        assertEquals(4, ranges.count());
+        long[] expected = {100, 1 << 20, 1 << 20, (1 << 20) - 100};
+        long at = 0;
+        for (long bytes : expected) {
+            ranges.cut();
+            assertEquals(at, ranges.at);
+            assertEquals(bytes, ranges.bytes);
+            at += bytes;
+        }
+        assertFalse(ranges.hasMore());
+    }
+
+    @Test
     void shouldAskAgainForWhatWasLostFirst() {
         Ranges ranges = ranges(5 << 19, Priority.LOAD);
         ranges.cut();
