@@ -106,7 +106,7 @@ final class Cards {
     /** From time to time: events, regions that were closed, cards that may be there again. */
     void look() {
         for (Nic nic : List.copyOf(nics)) {
-            List<Integer> gone = nic.sweep();
+            List<Integer> gone = nic.sweep(this::retaining);
             if (!gone.isEmpty()) {
                 fabric.tell(() -> gone.forEach(nic.use::onDeregistered));
             }
@@ -128,6 +128,11 @@ final class Cards {
                     .toList()
                     .forEach(this::reopen);
         }
+    }
+
+    /** How many cards' registrations use a region. */
+    private int retaining(Region region) {
+        return (int) nics.stream().filter(nic -> nic.isRetaining(region)).count();
     }
 
     private void takeEvents(Nic nic) {

@@ -27,6 +27,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -240,11 +241,22 @@ final class Nic implements AutoCloseable {
         return List.copyOf(registrations.values());
     }
 
-    /** Deregisters what was closed; the regions' numbers. */
-    List<Integer> sweep() {
+    /** Whether its registration of a region uses that region. */
+    boolean isRetaining(Region region) {
+        Registration registration = registrations.get(region.id());
+        return registration != null && registration.isRetaining();
+    }
+
+    /**
+     * Deregisters what was closed.
+     *
+     * @param retaining how many registrations, of all cards, use a region
+     * @return the regions' numbers
+     */
+    List<Integer> sweep(ToIntFunction<Region> retaining) {
         List<Integer> gone = new ArrayList<>();
         registrations.values().removeIf(registration -> {
-            if (!registration.isOver()) {
+            if (!registration.isOver(retaining.applyAsInt(registration.region()))) {
                 return false;
             }
             gone.add(registration.region().id());

@@ -120,6 +120,10 @@ final class RdmaFabric implements Fabric {
 
     // ---- for lanes, any thread
 
+    long nowNs() {
+        return node.nanoClock().getAsLong();
+    }
+
     int nextPacketNumber() {
         return packetNumbers.next();
     }
@@ -256,8 +260,9 @@ final class RdmaFabric implements Fabric {
 
     /** A card is there again. */
     void onNicOpened(Nic nic) {
+        List<Registration> registrations = nic.registrations();
         tell(() -> {
-            nic.registrations().forEach(nic.use::onRegistered);
+            registrations.forEach(nic.use::onRegistered);
             nics.add(nic);
         });
     }

@@ -29,6 +29,8 @@ import org.jspecify.annotations.Nullable;
  * under the lane's lock, since the poller destroys it itself where requests are outstanding: nothing may land when that returns.
  */
 final class RdmaLane implements Lane {
+    private static final long ASK_AGAIN_NS = 500_000_000;
+
     private final RdmaFabric fabric;
     private final Nic nic;
     private final NodeId peer;
@@ -130,13 +132,13 @@ final class RdmaLane implements Lane {
         broken(Kind.PEER_UNREACHABLE, "the peer has closed it");
     }
 
-    /** It is of no use any more. Any thread but the poller. */
+    /** It is of no use any more; told by the next poll. Any thread. */
     void broken(Kind kind, @Nullable String why) {
         MooncakeException cause = new MooncakeException(kind, this + ": " + why);
         fabric.tell(() -> onBroken(cause));
     }
 
-    /** The same for the poller. */
+    /** The same at once, for the poller. */
     void onBroken(MooncakeException cause) {
         if (!destroyed) {
             listener.onBroken(cause);
@@ -179,11 +181,18 @@ final class RdmaLane implements Lane {
         RdmaRegion known = regions.get(region);
         if (known == null) {
             known = known(region);
-            if (!fabric.send(peer, new Query(number, region))) {
-                broken(Kind.PEER_UNREACHABLE, "no message about region r" + region + " could be sent");
-            }
+            ask(region, known);
+        } else if (!known.isAnswered() && fabric.nowNs() - known.askedNs() >= ASK_AGAIN_NS) {
+            ask(region, known); // A message may be lost.
         }
         return known;
+    }
+
+    private void ask(int number, RdmaRegion region) {
+        region.onAsked(fabric.nowNs());
+        if (!fabric.send(peer, new Query(this.number, number))) {
+            broken(Kind.PEER_UNREACHABLE, "no message about region r" + number + " could be sent");
+        }
     }
 
     @Override

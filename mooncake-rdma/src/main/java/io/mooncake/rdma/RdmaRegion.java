@@ -7,6 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A region of the peer, with the keys of one lane's card. The poller's. */
 final class RdmaRegion implements RemoteRegion {
+    private long askedNs;
     private boolean answered;
     private @Nullable MooncakeException refusal;
     private long address;
@@ -16,6 +17,14 @@ final class RdmaRegion implements RemoteRegion {
     private long guardAddress;
     private long guardBytes;
     private int guardKey;
+
+    void onAsked(long nowNs) {
+        askedNs = nowNs;
+    }
+
+    long askedNs() {
+        return askedNs;
+    }
 
     void answer(Keys told) {
         answered = true;

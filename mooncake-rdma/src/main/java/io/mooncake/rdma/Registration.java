@@ -95,9 +95,14 @@ final class Registration implements AutoCloseable {
         return region;
     }
 
-    /** Whether the region is closed, and nothing but this registration uses it. */
-    boolean isOver() {
-        return region.isClosed() && region.uses() <= (retained ? 1 : 0);
+    /** Whether it uses the region, so that the region stays as long as this does. */
+    boolean isRetaining() {
+        return retained;
+    }
+
+    /** Whether the region is closed, and nothing but so many registrations, one a card, uses it. */
+    boolean isOver(int retaining) {
+        return region.isClosed() && region.uses() <= retaining;
     }
 
     /** The key by which a request of this node may write from an offset on. */

@@ -1,25 +1,35 @@
 package io.mooncake.rdma;
 
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.testing.EngineRig;
 import java.util.ArrayDeque;
+import java.util.function.Function;
 
 /** RDMA engines over a device of this machine, both ends in this process. Real time, which tests can only hurry on. */
 final class DeviceRig extends EngineRig {
-    private final RdmaConfig config;
+    private final Function<NodeId, RdmaConfig> configs;
     private final ArrayDeque<Runnable> messages = new ArrayDeque<>();
     private final MessageBus bus = new MessageBus(messages::add, (one, other) -> false);
+    private final int devices;
     private long hurriedNs;
 
     DeviceRig(RdmaConfig config) {
-        this.config = config;
+        this(any -> config);
+    }
+
+    /** With settings of each node's own. */
+    DeviceRig(Function<NodeId, RdmaConfig> configs) {
+        this.configs = configs;
+        RdmaConfig.Devices owners = configs.apply(new NodeId("owner", 1)).devices();
+        devices = (int) Rdma.survey(owners).ports().stream().filter(RdmaSurvey.PortReport::isUsed).count();
     }
 
     @Override
     protected TransferEngine engine(EngineContext context) {
         bus.join(context);
-        return RdmaTransferEngine.create(context, config);
+        return RdmaTransferEngine.create(context, configs.apply(context.self()));
     }
 
     @Override
@@ -30,7 +40,7 @@ final class DeviceRig extends EngineRig {
     /** Every device has it registered. */
     @Override
     public int lastingUses() {
-        return (int) Rdma.survey(config.devices()).ports().stream().filter(RdmaSurvey.PortReport::isUsed).count();
+        return devices;
     }
 
     @Override

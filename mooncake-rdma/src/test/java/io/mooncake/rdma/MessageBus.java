@@ -22,6 +22,7 @@ final class MessageBus {
     private final Consumer<Runnable> soon;
     private final BiPredicate<String, String> isCut;
     private final Map<String, EngineContext> nodes = new HashMap<>();
+    private int lost;
 
     /**
      * A bus.
@@ -38,6 +39,11 @@ final class MessageBus {
     void join(EngineContext context) {
         nodes.put(context.self().name(), context);
         context.control().carriedBy(id -> new Peer(id, Map.of()), List.of(new Carrier(context.self())));
+    }
+
+    /** The next messages are lost. */
+    void lose(int messages) {
+        lost = messages;
     }
 
     /** A message of somebody who may not be a node. */
@@ -57,6 +63,10 @@ final class MessageBus {
 
         @Override
         public boolean send(Peer peer, Topic topic, ByteBuffer message) {
+            if (lost > 0) {
+                lost--;
+                return true;
+            }
             byte[] bytes = ControlChannel.copy(peer, message);
             soon.accept(() -> deliver(self, peer.id().name(), bytes));
             return true;

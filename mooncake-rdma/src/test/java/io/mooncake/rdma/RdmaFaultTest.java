@@ -137,13 +137,13 @@ final class RdmaFaultTest {
     @ParameterizedTest
     @ValueSource(longs = {20_000, 3_000_000_000L})
     void shouldLetNothingLandAfterTheEndOfAReadThatWasGivenUp(long flushNs) {
-        rig.network.timing(SimulatedTiming.defaults().withCompleteNs(3_000_000_000L).withFlushNs(flushNs));
+        rig.network.timing(new SimulatedTiming(10_000, 1_000_000_000, 3_000_000_000L, 4, flushNs, 50));
         Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
         MemorySegment to = rig.filled(BYTES, FILL);
         Region into = reader.own(to);
         Reading reading = reader.read(owner, source, 0, BYTES, into);
         reading.onEnd = () -> to.fill((byte) 0x77);
-        rig.until(() -> !EngineRig.isFilled(to.asSlice(0, 4096), FILL));
+        rig.until(() -> !EngineRig.isFilled(to.asSlice(0, 1 << 20), FILL));
         reading.givenUp = true;
         reader.engine.abort(reading.read);
         long begunNs = rig.nowNs();
@@ -153,6 +153,55 @@ final class RdmaFaultTest {
         rig.settle();
         assertTrue(EngineRig.isFilled(to, (byte) 0x77), "a byte landed after the end");
         rig.network.timing(SimulatedTiming.defaults());
+        assertReads(source);
+    }
+
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 5})
+    void shouldReadAgainWhatTheCardDidNotTake(int requests) {
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        assertReads(source);
+        long lost = reader.count(Counter.LANES_LOST);
+        card(reader).refusePosts(requests);
+        assertReads(source);
+        assertTrue(reader.count(Counter.LANES_LOST) > lost);
+    }
+
+    @Test
+    void shouldOpenACardAnewWhoseCompletionQueueIsDead() {
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        assertReads(source);
+        card(reader).breakQueues();
+        MemorySegment to = rig.filled(BYTES, FILL);
+        Reading during = ended(reader.read(owner, source, 0, BYTES, reader.own(to)));
+        if (during.status == ReadStatus.OK) {
+            assertTrue(EngineRig.holdsPattern(to, 0, BYTES, 0));
+        }
+        rig.advance(3 * EngineRig.SECOND_NS);
+        rig.settle();
+        assertReads(source);
+    }
+
+    /** One lane that opens is enough, and a question without an answer is asked again. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 3, 4, 6, 8})
+    void shouldGoOnWhenMessagesAreLost(int messages) {
+        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        rig.bus.lose(Math.min(messages, 3));
+        assertReads(source);
+        Region another = owner.register(rig.pattern(4096), Access.READABLE);
+        rig.bus.lose(messages);
+        assertReads(another);
+    }
+
+    @Test
+    void shouldNotReachAPeerWhoseAnswersAreAllLostUntilTheyAreNot() {
+        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        rig.bus.lose(4);
+        Reading lost = ended(reader.read(owner, source, 0, 64, reader.own(rig.filled(64, FILL))));
+        assertEquals(ReadStatus.UNREACHABLE, lost.status);
+        assertTrue(lost.cause().getMessage().contains("did not open"), () -> lost.cause().getMessage());
+        rig.advance(EngineRig.SECOND_NS);
         assertReads(source);
     }
 
@@ -260,6 +309,13 @@ final class RdmaFaultTest {
         assertReads(source);
         // Each part overlaps the next one by the longest request: 2 MiB apart, 3 MiB long.
         assertEquals(12, card(owner).registered());
+        // Also requests from where one part ends into the next one need one key.
+        MemorySegment to = rig.filled(10L << 20, FILL);
+        long lost = reader.count(Counter.LANES_LOST);
+        Reading skewed = ended(reader.read(owner, source, 1_500_001, to.byteSize(), reader.own(to)));
+        assertEquals(ReadStatus.OK, skewed.status);
+        assertTrue(EngineRig.holdsPattern(to, 0, to.byteSize(), 1_500_001));
+        assertEquals(lost, reader.count(Counter.LANES_LOST));
     }
 
     @Test

@@ -25,7 +25,7 @@ final class SoftRoceTests {
         boolean full = Boolean.getBoolean("mooncake.full");
         List<String> launcher = new ArrayList<>(List.of("org.junit.platform.console.ConsoleLauncher", "execute",
                 "--scan-class-path=" + target.resolve("test-classes"), "--include-tag=rdma", "--fail-if-no-tests",
-                "--disable-banner", "--disable-ansi-colors", "--details=tree", "--reports-dir=" + reports));
+                "--disable-banner", "--disable-ansi-colors", "--details=testfeed", "--reports-dir=" + reports));
         if (!full) {
             launcher.add("--exclude-tag=full");
         }

@@ -20,6 +20,8 @@ public final class SimulatedDevice {
     private int registrationsLeft = Integer.MAX_VALUE;
     private long largestRegistration = Long.MAX_VALUE;
     private int nextStatus;
+    private int postsRefused;
+    private boolean queuesDead;
 
     SimulatedDevice(SimulatedProvider host, String name, int ipv4) {
         this.host = host;
@@ -102,6 +104,28 @@ public final class SimulatedDevice {
     /** The next READ that this card is given ends with a status of {@code ibv_wc_status}. */
     public void failNextRead(int status) {
         nextStatus = status;
+    }
+
+    /** The next requests are not taken, as by a driver without memory. */
+    public void refusePosts(int requests) {
+        postsRefused = requests;
+    }
+
+    boolean takeRefusal() {
+        return postsRefused > 0 && postsRefused-- > 0;
+    }
+
+    /** Its completion queues cannot be polled any more, until it is opened anew. */
+    public void breakQueues() {
+        queuesDead = true;
+    }
+
+    boolean areQueuesDead() {
+        return queuesDead;
+    }
+
+    void onOpened() {
+        queuesDead = false;
     }
 
     /** What {@link #failNextRead} asked for, once. */

@@ -130,6 +130,7 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
                     return -EIO;
                 }
                 SimulatedContext context = new SimulatedContext(candidate, ++lastDescriptor);
+                candidate.onOpened();
                 candidate.contexts().add(context);
                 return add(context);
             }
@@ -336,7 +337,10 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
 
     @Override
     public int destroyQp(long qp) {
-        get(qp, SimulatedQueuePair.class).destroy();
+        SimulatedQueuePair queuePair = get(qp, SimulatedQueuePair.class);
+        queuePair.destroy();
+        // What nobody took of its events is gone with it.
+        queuePair.domain.context.events.removeIf(event -> event.element() == qp);
         return end(qp, 0);
     }
 
@@ -468,7 +472,8 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
 
     @Override
     public int pollCq(long cq, int entries, long wc) {
-        return get(cq, SimulatedCompletionQueue.class).poll(entries, wc);
+        SimulatedCompletionQueue queue = get(cq, SimulatedCompletionQueue.class);
+        return queue.context.device.areQueuesDead() ? -EIO : queue.poll(entries, wc);
     }
 
     @Override

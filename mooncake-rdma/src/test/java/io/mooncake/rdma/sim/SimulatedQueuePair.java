@@ -138,7 +138,7 @@ final class SimulatedQueuePair {
                 || wr.get(ValueLayout.JAVA_INT, WR_NUM_SGE) != 1) {
             return EINVAL;
         }
-        if (outstanding.size() == capacity) {
+        if (outstanding.size() == capacity || device().takeRefusal()) {
             return ENOMEM;
         }
         MemorySegment sge = SimulatedMemory.ALL.asSlice(wr.get(ValueLayout.JAVA_LONG, WR_SG_LIST), 16);

@@ -21,9 +21,4 @@ public record SimulatedTiming(long sampleNs, long landNs, long completeNs, int b
     public SimulatedTiming withCompleteNs(long newCompleteNs) {
         return new SimulatedTiming(sampleNs, landNs, newCompleteNs, bursts, flushNs, falseOkPercent);
     }
-
-    /** The same with slow flushes. */
-    public SimulatedTiming withFlushNs(long newFlushNs) {
-        return new SimulatedTiming(sampleNs, landNs, completeNs, bursts, newFlushNs, falseOkPercent);
-    }
 }
