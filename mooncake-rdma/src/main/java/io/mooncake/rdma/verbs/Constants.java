@@ -10,13 +10,10 @@ final class Constants {
     static final int QPT_RC = 2;
 
     static final int WR_RDMA_WRITE = 0;
-    static final int WR_RDMA_WRITE_WITH_IMM = 1;
     static final int WR_SEND = 2;
     static final int WR_RDMA_READ = 4;
 
-    static final int SEND_FENCE = 1;
     static final int SEND_SIGNALED = 1 << 1;
-    static final int SEND_SOLICITED = 1 << 2;
     static final int SEND_INLINE = 1 << 3;
 
     static final int QP_STATE = 1;
