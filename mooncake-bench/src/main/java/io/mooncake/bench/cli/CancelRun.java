@@ -19,7 +19,8 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import java.util.concurrent.locks.ReentrantLock;
+import java.util.concurrent.locks.ReadWriteLock;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -46,8 +47,11 @@ final class CancelRun implements AutoCloseable {
     private final List<CancelSeat> seats = new ArrayList<>();
     private final AtomicInteger begun = new AtomicInteger();
     private final AtomicInteger fillings = new AtomicInteger();
-    /** Held while a cancel is measured, and for each piece that is filled or checked: that takes cores, and what is measured are not the fillers. */
-    private final ReentrantLock calm = new ReentrantLock(true);
+    /**
+     * For reading while cancels are measured, for writing while a piece is filled or checked: that takes cores, and what is measured are
+     * not the fillers.
+     */
+    private final ReadWriteLock calm = new ReentrantReadWriteLock(true);
     private volatile boolean stopped;
     private volatile double nsPerByte;
     private volatile double lead;
@@ -86,8 +90,8 @@ final class CancelRun implements AutoCloseable {
                 sources.add(server.blocks().get(j));
             }
             seats.add(i % 2 == 0
-                    ? new CancelSeat.Pool(node, calm, sources, random.split())
-                    : new CancelSeat.Own(node, calm, sources, random.split(), settings.largest()));
+                    ? new CancelSeat.Pool(node, calm.writeLock(), sources, random.split())
+                    : new CancelSeat.Own(node, calm.writeLock(), sources, random.split(), settings.largest()));
         }
     }
 
@@ -192,7 +196,7 @@ final class CancelRun implements AutoCloseable {
         long size = seat.source().length();
         CancelSeat.Reused memory;
         long received;
-        calm.lock();
+        calm.readLock().lock();
         try {
             received = transfer.received();
             long start = System.nanoTime();
@@ -201,7 +205,7 @@ final class CancelRun implements AutoCloseable {
             memory = seat.reuse(size);
             figures.canceled(size, received, inTime, System.nanoTime() - start);
         } finally {
-            calm.unlock();
+            calm.readLock().unlock();
         }
         fill(seat, memory, "a pull that was canceled with %d of %d bytes there".formatted(received, size));
         Usage usage = node.usage();
