@@ -136,6 +136,12 @@ final class ClusterFacts {
                 .toList();
     }
 
+    /** The life of a name that is a member and said where it is reached. */
+    synchronized @Nullable NodeId present(String name) {
+        Owner owner = owners.get(name);
+        return owner != null && !owner.dead && members.containsKey(owner.life) ? owner.life : null;
+    }
+
     /** The life of a name that was heard of last, dead or not. */
     synchronized @Nullable NodeId lastLife(String name) {
         Owner owner = owners.get(name);
