@@ -13,6 +13,7 @@ import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -207,12 +208,7 @@ public final class Node implements AutoCloseable {
      */
     public boolean send(NodeId to, ByteBuffer message) {
         store.checkOpen();
-        if (message.remaining() > EngineContext.MAX_MESSAGE_BYTES) {
-            throw new MooncakeException(Kind.OUT_OF_BOUNDS, "message to " + to + " has " + message.remaining()
-                    + " bytes, more than " + EngineContext.MAX_MESSAGE_BYTES + ": write a block and send its ref");
-        }
-        Peer peer = parts.sources().registry().peer(to);
-        return peer != null && parts.sources().send(peer, message);
+        return parts.control().send(to, Topic.APPLICATION, message);
     }
 
     /**

@@ -232,11 +232,22 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Timeo
      * @param threads makes the agents' threads
      * @param engines makes the node's engines, in the order of preference; null = local, shared memory
      *     where it is not off, and TCP
+     * @param addedEngines make what stands between shared memory and TCP, in the order of preference
      */
     public record Environment(Registry registry, Scheduler scheduler, @Nullable MemorySource memory,
             MessageHandler messages, @Nullable Executor callbackExecutor, LongSupplier nanoClock,
             InstantSource wallClock, RandomGenerator random, ThreadFactory threads,
-            @Nullable Function<EngineContext, List<TransferEngine>> engines) {}
+            @Nullable Function<EngineContext, List<TransferEngine>> engines,
+            List<Function<EngineContext, TransferEngine>> addedEngines) {
+        /** Refuses engines that would be ignored. */
+        public Environment {
+            addedEngines = List.copyOf(addedEngines);
+            if (engines != null && !addedEngines.isEmpty()) {
+                throw new MooncakeException(Kind.CONFIG_ERROR, "engines and " + addedEngines.size()
+                        + " added engine(s) are set: put the added ones into the list that engines makes");
+            }
+        }
+    }
 
     private static void positive(String key, long value) {
         if (value <= 0) {

@@ -21,6 +21,7 @@ import io.mooncake.core.transfer.MessageHandler;
 import io.mooncake.core.transfer.TransferEngine;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
@@ -63,6 +64,7 @@ public final class NodeConfigBuilder {
     private RandomGenerator random = RandomGenerator.getDefault();
     private ThreadFactory threads = Thread.ofPlatform().daemon().factory();
     private @Nullable Function<EngineContext, List<TransferEngine>> engines;
+    private final List<Function<EngineContext, TransferEngine>> addedEngines = new ArrayList<>();
 
     NodeConfigBuilder(String name) {
         this.name = name;
@@ -426,6 +428,17 @@ public final class NodeConfigBuilder {
     }
 
     /**
+     * Adds an engine to those that a node has by default: it stands behind those of this process and this host, and before TCP.
+     *
+     * @param factory makes it; called once, at start
+     * @return this
+     */
+    public NodeConfigBuilder addEngine(Function<EngineContext, TransferEngine> factory) {
+        addedEngines.add(factory);
+        return this;
+    }
+
+    /**
      * Checks everything.
      *
      * @return the configuration
@@ -439,7 +452,8 @@ public final class NodeConfigBuilder {
                 new Timeouts(transferTimeout, allocateTimeout, writerTtl, closeTimeout),
                 new Agents(threading, idle),
                 new Environment(registry == null ? new LocalRegistry() : registry, scheduler, memory, messages,
-                        callbackExecutor, nanoClock, wallClock, random, threads, engines));
+                        callbackExecutor, nanoClock, wallClock, random, threads, engines,
+                        addedEngines));
     }
 
     private @Nullable Membership membership() {

@@ -1,5 +1,6 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -15,6 +16,7 @@ import io.mooncake.core.registry.Membership;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.registry.jgroups.JGroupsRegistry;
 import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.MessageHandler;
 import io.mooncake.core.transfer.Peer;
@@ -22,6 +24,7 @@ import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.RegionTable;
 import io.mooncake.core.transfer.SharedBlocks;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.local.LocalTransferEngine;
 import io.mooncake.core.transfer.shm.SharedMemory;
@@ -52,13 +55,15 @@ import org.slf4j.LoggerFactory;
  * @param regions registered memory
  * @param pool where the pool's memory lies
  * @param blocks the block manager
+ * @param control small messages
  * @param engines what moves bytes, in the order of preference
  * @param sources where to read from
  * @param conductor the agent of everything but bytes
  * @param agents the agents' threads
  */
 record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks, BlockEvents events,
-        NodeEvents nodeEvents, RegionTable regions, PoolMemory pool, BlockManager blocks, List<TransferEngine> engines,
+        NodeEvents nodeEvents, RegionTable regions, PoolMemory pool, BlockManager blocks, ControlChannel control,
+        List<TransferEngine> engines,
         Sources sources,
         Conductor conductor,
         AgentGroup agents) {
@@ -119,14 +124,17 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 new Announcer(id, registry, events, doorbell));
         undo.push(() -> blocks.close(life.nowNs()));
 
+        ControlChannel control = new ControlChannel(counters);
+        control.onMessage(Topic.APPLICATION, applicationMessages(environment.messages(), callbacks, counters));
         EngineContext context = new EngineContext(id, config.cluster().name(), regions, blocks.guards(), counters,
-                environment.nanoClock(),
-                (from, message) -> onMessage(environment.messages(), callbacks, from, message));
+                environment.nanoClock(), control);
         List<TransferEngine> engines = engines(config, context, memory, undo);
+        control.carriedBy(registry::peer, engines);
         Sources sources = new Sources(blocks, registry, environment.scheduler(), new PeerLoads(id), engines,
                 views(engines));
         Conductor conductor = new Conductor(life, blocks, doorbell);
 
+        registry.carriedBy(control);
         registry.watch(change -> onChange(life, nodeEvents, change));
         undo.push(() -> registry.leave(id));
         registry.join(new Peer(id, addresses(engines)));
@@ -135,8 +143,8 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         if (config.agents().threading() == ThreadingMode.INVOKER) {
             waits.runWhileWaiting(agents, callbacks);
         }
-        return new NodeParts(life, counters, waits, callbacks, events, nodeEvents, regions, memory, blocks, engines,
-                sources, conductor, agents);
+        return new NodeParts(life, counters, waits, callbacks, events, nodeEvents, regions, memory, blocks, control,
+                engines, sources, conductor, agents);
     }
 
     private static Registry registry(NodeConfig config) {
@@ -187,13 +195,21 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         boolean shared = config.agents().threading() != ThreadingMode.DEDICATED;
         LocalTransferEngine local = new LocalTransferEngine(context, shared ? tcp.poller()::wakeup : null);
         undo.push(local.poller()::onClose);
-        if (config.pool().sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
-            return List.of(local, tcp);
+        List<TransferEngine> engines = new ArrayList<>();
+        engines.add(local);
+        if (!config.pool().sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
+            SharedMemoryTransferEngine shm = new SharedMemoryTransferEngine(context, memory.shared(),
+                    shared ? tcp.poller()::wakeup : null);
+            undo.push(shm.poller()::onClose);
+            engines.add(shm);
         }
-        SharedMemoryTransferEngine shm = new SharedMemoryTransferEngine(context, memory.shared(),
-                shared ? tcp.poller()::wakeup : null);
-        undo.push(shm.poller()::onClose);
-        return List.of(local, shm, tcp);
+        for (Function<EngineContext, TransferEngine> added : config.environment().addedEngines()) {
+            TransferEngine engine = added.apply(context);
+            undo.push(engine.poller()::onClose);
+            engines.add(engine);
+        }
+        engines.add(tcp);
+        return List.copyOf(engines);
     }
 
     private static TcpConfig tcp(NodeConfig config) {
@@ -242,11 +258,15 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         return new AgentGroup(config, pollers, conductor, idles);
     }
 
-    private static void onMessage(MessageHandler handler, Callbacks callbacks, NodeId from, byte[] message) {
-        if (!callbacks.offer(() -> handler.onMessage(from, message))) {
-            LOG.warn("dropped a message of {} bytes from {}: the message handler is too slow, or the node is closed",
-                    message.length, from);
-        }
+    private static MessageHandler applicationMessages(MessageHandler handler, Callbacks callbacks, Counters counters) {
+        return (from, message) -> {
+            if (!callbacks.offer(() -> handler.onMessage(from, message))) {
+                counters.increment(Counter.MESSAGES_DROPPED);
+                LOG.warn(
+                        "dropped a message of {} bytes from {}: the message handler is too slow, or the node is closed",
+                        message.length, from);
+            }
+        };
     }
 
     /** What pulls need of this. */

@@ -10,7 +10,6 @@ import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.SharedBlock;
 import io.mooncake.core.transfer.SharedBlocks;
 import io.mooncake.core.transfer.TransferEngine;
-import java.nio.ByteBuffer;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -61,16 +60,6 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     @Nullable
     TransferEngine engineTo(Peer peer, int region, long bytes) {
         return PathChoice.choose(engines, peer, region, bytes);
-    }
-
-    /** By the first engine that takes messages to the peer. */
-    boolean send(Peer peer, ByteBuffer message) {
-        for (TransferEngine engine : engines) {
-            if (engine.send(peer, message)) {
-                return true;
-            }
-        }
-        return false;
     }
 
     /** Lets a view hold the highest known version of a block in the memory of a node of this host. Allocates nothing for known blocks. */

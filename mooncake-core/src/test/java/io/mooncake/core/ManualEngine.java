@@ -8,6 +8,7 @@ import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Route;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -68,7 +69,7 @@ final class ManualEngine implements TransferEngine, Poller {
     }
 
     @Override
-    public boolean send(Peer peer, ByteBuffer message) {
+    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
         return false;
     }
 

@@ -6,6 +6,7 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.GuardedRead;
@@ -14,6 +15,7 @@ import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.RegionTable;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -224,8 +226,10 @@ public abstract class EngineRig implements AutoCloseable {
                 until(done);
                 return true;
             }, EngineRig.this::nowNs, SECOND_NS);
-            engine = engine(new EngineContext(id, cluster, regions, guards, counters, EngineRig.this::nowNs,
-                    (from, bytes) -> messages.add(from.name() + ":" + new String(bytes, StandardCharsets.UTF_8))));
+            ControlChannel control = new ControlChannel(counters);
+            control.onMessage(Topic.APPLICATION,
+                    (from, bytes) -> messages.add(from.name() + ":" + new String(bytes, StandardCharsets.UTF_8)));
+            engine = engine(new EngineContext(id, cluster, regions, guards, counters, EngineRig.this::nowNs, control));
         }
 
         /** How others know it. */

@@ -10,6 +10,7 @@ import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Route;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
@@ -216,8 +217,8 @@ public final class FaultyEngine implements TransferEngine, Poller {
     }
 
     @Override
-    public boolean send(Peer peer, ByteBuffer message) {
-        return inner.send(peer, message);
+    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
+        return inner.send(peer, topic, message);
     }
 
     @Override

@@ -6,6 +6,7 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.registry.MemberChange;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.registry.RegistryStatus;
+import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.Peer;
 import java.util.List;
 import java.util.function.Consumer;
@@ -28,6 +29,11 @@ public abstract class ForwardingRegistry implements Registry {
     @Override
     public void watch(Consumer<? super MemberChange> listener) {
         registry.watch(listener);
+    }
+
+    @Override
+    public void carriedBy(ControlChannel control) {
+        registry.carriedBy(control);
     }
 
     @Override

@@ -17,6 +17,7 @@ import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.testing.EngineRig.Guards;
 import io.mooncake.testing.EngineRig.Reading;
 import java.lang.foreign.MemorySegment;
@@ -491,7 +492,7 @@ public abstract class TransferEngineContract {
         Reading after = new Reading();
         after.read.from(owner.peer(), source.id(), 0, 1).into(into, 0).by(Long.MAX_VALUE);
         assertFalse(reader.engine.submit(after.read));
-        assertFalse(reader.engine.send(owner.peer(), EngineRig.utf8("x")));
+        assertFalse(reader.engine.send(owner.peer(), Topic.APPLICATION, EngineRig.utf8("x")));
         assertEquals(0, reader.engine.poller().doWork());
         assertNothingLands(to);
     }
@@ -556,7 +557,7 @@ public abstract class TransferEngineContract {
         for (int i = 0; i < 100; i++) {
             String text = i % 50 == 0 ? "m".repeat(EngineContext.MAX_MESSAGE_BYTES) : "message " + i;
             sent.add(reader.id.name() + ":" + text);
-            assertTrue(reader.engine.send(owner.peer(), EngineRig.utf8(text)));
+            assertTrue(reader.engine.send(owner.peer(), Topic.APPLICATION, EngineRig.utf8(text)));
         }
         rig.until(() -> owner.messages.size() == 100);
         assertEquals(sent, owner.messages);

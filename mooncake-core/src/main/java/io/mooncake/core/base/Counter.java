@@ -82,6 +82,8 @@ public enum Counter {
     MESSAGES_SENT,
     /** Control messages received. */
     MESSAGES_RECEIVED,
+    /** Control messages that nobody took: of a topic without a handler here, or faster than the application's handler. */
+    MESSAGES_DROPPED,
     /** User callbacks that threw. */
     CALLBACKS_FAILED
 }

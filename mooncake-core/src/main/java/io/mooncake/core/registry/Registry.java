@@ -4,6 +4,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.Peer;
 import java.util.List;
 import java.util.function.Consumer;
@@ -35,6 +36,13 @@ public interface Registry {
      * @param listener must not block; called by a thread of the registry's
      */
     default void watch(Consumer<? super MemberChange> listener) {}
+
+    /**
+     * Gives it the node's own messages, for what is large, before {@link #join}.
+     *
+     * @param control carries them between members that know each other's addresses
+     */
+    default void carriedBy(ControlChannel control) {}
 
     /**
      * How the registry fares; any thread, at any time.

@@ -328,7 +328,7 @@ public final class ReplicatedRegistry implements Registry {
             if (owner != null && !toAnswer.isEmpty()) {
                 List<byte[]> answer = snapshot(owner);
                 for (NodeId asker : toAnswer) {
-                    answer.forEach(part -> due.add(() -> transport.send(asker, part)));
+                    answer.forEach(part -> due.add(() -> transport.sendBulk(asker, part)));
                 }
                 toAnswer.clear();
             }
@@ -350,7 +350,7 @@ public final class ReplicatedRegistry implements Registry {
                 return;
             }
             message = new Deltas(owner, sequence - pending.size() + 1, List.of()).toBytes();
-            for (NodeId life : facts.incomplete()) {
+            for (NodeId life : facts.silent()) {
                 if (!life.equals(owner)) {
                     toAsk.add(life);
                 }

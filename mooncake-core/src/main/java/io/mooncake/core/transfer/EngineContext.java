@@ -13,10 +13,10 @@ import java.util.function.LongSupplier;
  * @param guards pins and guards of the node's blocks
  * @param counters the node's counters
  * @param nanoClock the node's clock
- * @param messages takes control messages
+ * @param control the node's control messages: where engines bring those that arrived
  */
 public record EngineContext(NodeId self, String cluster, RegionTable regions, GuardSource guards, Counters counters,
-        LongSupplier nanoClock, MessageHandler messages) {
+        LongSupplier nanoClock, ControlChannel control) {
     /** A control message's bytes at most. */
     public static final int MAX_MESSAGE_BYTES = 64 * 1024;
     /** A chunk's bytes at most: the unit of pinning, of fairness and of proof. */

@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer;
 
+import io.mooncake.core.base.MooncakeException;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 
@@ -64,10 +65,12 @@ public interface TransferEngine {
      * Sends a small control message: in order as long as the connection lasts, at most once. Any thread.
      *
      * @param peer to whom
+     * @param topic for whom there
      * @param message its remaining bytes, at most {@link EngineContext#MAX_MESSAGE_BYTES}; copied
      * @return false when the engine has no way there, cannot send, or its bounded queue is full
+     * @throws MooncakeException OUT_OF_BOUNDS for a longer message
      */
-    boolean send(Peer peer, ByteBuffer message);
+    boolean send(Peer peer, Topic topic, ByteBuffer message);
 
     /**
      * The agent that does the work.

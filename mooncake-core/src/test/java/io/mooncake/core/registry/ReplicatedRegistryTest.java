@@ -271,6 +271,39 @@ class ReplicatedRegistryTest {
     }
 
     @Test
+    void aJoinerIsUpToDateWhileTheOwnerKeepsAnnouncing() {
+        Bus bus = new Bus();
+        Member a = bus.join("a", 1);
+        for (int i = 0; i < 1_000; i++) {
+            a.write("x" + i, i + 1, i);
+        }
+        bus.deliverAll();
+        Member b = bus.join("b", 1);
+        b.registry.flush();
+        List<Bus.Letter> asks = List.copyOf(bus.letters);
+        bus.letters.clear();
+        asks.forEach(bus::deliver);
+        a.registry.flush();
+        List<Bus.Letter> snapshot = List.copyOf(bus.letters);
+        assertTrue(snapshot.size() > 1, "it has several parts");
+        bus.letters.clear();
+        // It is slow; what a says meanwhile comes first, and b does not ask for another one.
+        for (int i = 0; i < 50; i++) {
+            a.write("y" + i, 2_000 + i, 2_000 + i);
+            a.registry.flush();
+            while (!bus.letters.isEmpty()) {
+                bus.deliver(bus.letters.removeFirst());
+            }
+            b.registry.flush();
+        }
+        assertEquals(0, bus.letters.size(), "b asked again and again");
+        snapshot.forEach(bus::deliver);
+        for (BlockRef ref : a.truth.values()) {
+            assertEquals(List.of(ref), b.registry.locations(ref.id()));
+        }
+    }
+
+    @Test
     void factsConvergeToTheirOwnersWhateverTheNetworkDoes() {
         for (long seed = 1; seed <= 300; seed++) {
             new Chaos(seed).run();

@@ -35,13 +35,15 @@ final class Inbox implements Receiver, Runnable {
     static final long MAX_BYTES = 64L << 20;
     private static final long PARK_NS = 100_000_000;
 
-    /** A message of a member. */
+    /** A message of a member: of an address, or of a node that proved who it is. */
     private static final class Letter {
-        final Address from;
+        final @Nullable Address from;
+        final @Nullable NodeId life;
         final byte[] bytes;
 
-        Letter(Address from, byte[] bytes) {
+        Letter(@Nullable Address from, @Nullable NodeId life, byte[] bytes) {
             this.from = from;
+            this.life = life;
             this.bytes = bytes;
         }
     }
@@ -86,16 +88,25 @@ final class Inbox implements Receiver, Runnable {
     @Override
     public void receive(Message message) {
         byte[] bytes = message.getArray();
-        if (bytes == null || closed) {
+        if (bytes == null) {
             return;
         }
         int from = message.getOffset();
         byte[] copy = Arrays.copyOfRange(bytes, from, from + message.getLength());
-        if (waitingBytes.addAndGet(copy.length) > MAX_BYTES) {
-            waitingBytes.addAndGet(-copy.length);
+        add(new Letter(message.getSrc(), null, copy));
+    }
+
+    /** A poller: a message that came by this library's own connections. */
+    void receive(NodeId from, byte[] message) {
+        add(new Letter(null, from, message));
+    }
+
+    private void add(Letter letter) {
+        if (closed || waitingBytes.addAndGet(letter.bytes.length) > MAX_BYTES) {
+            waitingBytes.addAndGet(-letter.bytes.length);
             return;
         }
-        letters.add(new Letter(message.getSrc(), copy));
+        letters.add(letter);
         LockSupport.unpark(thread);
     }
 
@@ -147,7 +158,7 @@ final class Inbox implements Receiver, Runnable {
                 }
             } catch (RuntimeException e) {
                 // One message of one peer must not be the end of all others.
-                LOG.error("a message of {} could not be taken in", letter == null ? "nobody" : letter.from, e);
+                LOG.error("a view, or a message, could not be taken in; the next one is", e);
             }
             if (letter == null && view.get() == null) {
                 LockSupport.parkNanos(this, PARK_NS);
@@ -184,7 +195,8 @@ final class Inbox implements Receiver, Runnable {
     }
 
     private void take(Letter letter) {
-        if (!members.contains(letter.from)) {
+        Address from = letter.from;
+        if (from == null ? !lives.containsValue(letter.life) : !members.contains(from)) {
             // Late, of somebody who is dead; when he is back he says it again.
             return;
         }
@@ -193,10 +205,10 @@ final class Inbox implements Receiver, Runnable {
             return;
         }
         NodeId sender = message.sender();
-        if (message instanceof WhichLife) {
-            addresses.put(sender.name(), letter.from);
-        } else if (!(message instanceof LatestLife) && !sender.equals(lives.put(letter.from, sender))) {
-            addresses.put(sender.name(), letter.from);
+        if (from != null && message instanceof WhichLife) {
+            addresses.put(sender.name(), from);
+        } else if (from != null && !(message instanceof LatestLife) && !sender.equals(lives.put(from, sender))) {
+            addresses.put(sender.name(), from);
             findStrangers();
             registry.onMember(sender);
         }

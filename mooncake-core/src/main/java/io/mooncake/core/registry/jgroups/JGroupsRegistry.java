@@ -15,7 +15,10 @@ import io.mooncake.core.registry.RegistryMessage.LatestLife;
 import io.mooncake.core.registry.RegistryStatus;
 import io.mooncake.core.registry.RegistryTransport;
 import io.mooncake.core.registry.ReplicatedRegistry;
+import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.Topic;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ThreadFactory;
@@ -59,6 +62,7 @@ public final class JGroupsRegistry implements Registry {
     private final AtomicInteger answers = new AtomicInteger();
     private volatile @Nullable Thread outbound;
     private volatile @Nullable NodeId self;
+    private volatile @Nullable ControlChannel control;
     private volatile boolean closed;
     private volatile boolean greeting;
     /** Since when a send goes on; 0 = none does. */
@@ -152,6 +156,12 @@ public final class JGroupsRegistry implements Registry {
     @Override
     public void watch(Consumer<? super MemberChange> listener) {
         facts.watch(listener);
+    }
+
+    @Override
+    public void carriedBy(ControlChannel channel) {
+        channel.onMessage(Topic.REGISTRY, inbox::receive);
+        control = channel;
     }
 
     @Override
@@ -280,6 +290,15 @@ public final class JGroupsRegistry implements Registry {
             Address address = inbox.address(to.name());
             if (address != null) {
                 carry(address, message);
+            }
+        }
+
+        /** By this library's own connections, where the asker is known; else as every other message. */
+        @Override
+        public void sendBulk(NodeId to, byte[] message) {
+            ControlChannel own = control;
+            if (own == null || !own.send(to, Topic.REGISTRY, ByteBuffer.wrap(message))) {
+                send(to, message);
             }
         }
 

@@ -67,6 +67,8 @@ final class Stack {
     /** Messages that may wait for a connection; beyond, they are dropped and sent again later. */
     private static final int QUEUED_MESSAGES = 256;
     private static final int MAX_MERGE_HEARTBEATS = 5;
+    /** How long the first of all nodes looks for others at least: a busy host answers late, and two halves take longer to become one. */
+    private static final long MIN_JOIN_MS = 1_000;
 
     private Stack() {}
 
@@ -197,7 +199,7 @@ final class Stack {
 
     private static Protocol members(Membership membership) {
         long heartbeatMs = membership.heartbeat().toMillis();
-        return new GMS().setJoinTimeout(2 * heartbeatMs)
+        return new GMS().setJoinTimeout(Math.max(MIN_JOIN_MS, 2 * heartbeatMs))
                 .setViewAckCollectionTimeout(heartbeatMs)
                 .setLeaveTimeout(heartbeatMs)
                 .printLocalAddress(false)

@@ -5,6 +5,7 @@ import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.GuardedRead;
@@ -15,6 +16,7 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.Route.Health;
 import io.mooncake.core.transfer.Route.Locality;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.copy.ChunkSource;
 import io.mooncake.core.transfer.copy.CopyPoller;
@@ -67,13 +69,12 @@ public final class LocalTransferEngine implements TransferEngine, ChunkSource {
     }
 
     @Override
-    public boolean send(Peer peer, ByteBuffer message) {
-        if (poller.isClosed() || !isHere(peer) || message.remaining() > EngineContext.MAX_MESSAGE_BYTES) {
+    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
+        byte[] copy = ControlChannel.copy(peer, message);
+        if (poller.isClosed() || !isHere(peer)) {
             return false;
         }
-        byte[] copy = new byte[message.remaining()];
-        message.duplicate().get(copy);
-        context.messages().onMessage(context.self(), copy);
+        context.control().deliver(topic.number(), context.self(), copy);
         return true;
     }
 

@@ -6,6 +6,7 @@ import io.mooncake.core.transfer.Inbox;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Route;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
 import java.util.Optional;
@@ -71,7 +72,7 @@ public final class OneSidedEngine implements TransferEngine {
     }
 
     @Override
-    public boolean send(Peer peer, ByteBuffer message) {
+    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
         return false;
     }
 

@@ -11,6 +11,7 @@ import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.SharedBlock;
 import io.mooncake.core.transfer.SharedBlocks;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.copy.ChunkSource;
 import io.mooncake.core.transfer.copy.CopyPoller;
@@ -81,7 +82,7 @@ public final class SharedMemoryTransferEngine implements TransferEngine, Poller,
     }
 
     @Override
-    public boolean send(Peer peer, ByteBuffer message) {
+    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
         return false;
     }
 

@@ -116,11 +116,12 @@ final class ClientLane extends Lane {
         }
         boolean any = false;
         while (open) {
-            byte[] message = owner.messageFor(this);
-            if (message != null && hasRoom(Frames.HEADER_BYTES + message.length)) {
+            Message message = owner.messageFor(this);
+            if (message != null && hasRoom(Frames.HEADER_BYTES + message.bytes.length)) {
                 usedNs = poller.nowNs();
-                Frames.header(out, Frames.MESSAGE, message.length, 0, peer.incarnation());
-                out.put(message);
+                Frames.header(out, Frames.MESSAGE, message.bytes.length, message.topic.number(),
+                        peer.incarnation());
+                out.put(message.bytes);
                 context.counters().increment(Counter.MESSAGES_SENT);
                 owner.messageSent();
             } else if ((message != null || !owner.assign(this)) && (unsent() == 0 || !flush())) {

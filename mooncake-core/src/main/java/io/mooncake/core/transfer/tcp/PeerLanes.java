@@ -42,7 +42,7 @@ final class PeerLanes {
     private final NodeId id;
     private final CoolDown coolDown;
     private final WaitingReads waiting = new WaitingReads();
-    private final ArrayDeque<byte[]> messages = new ArrayDeque<>();
+    private final ArrayDeque<Message> messages = new ArrayDeque<>();
     private final Int2ObjectHashMap<RemoteRegion> regions = new Int2ObjectHashMap<>();
     private final List<ClientLane> lanes = new ArrayList<>();
 
@@ -90,8 +90,8 @@ final class PeerLanes {
     }
 
     /** Takes a message over. */
-    void add(byte[] message, @Nullable String at) {
-        readdress(at);
+    void add(Message message) {
+        readdress(message.to.addresses().get(TcpTransferEngine.NAME));
         messages.add(message);
         peers.touch(this);
     }
@@ -259,7 +259,8 @@ final class PeerLanes {
     }
 
     /** The message that a lane is to send, which only the oldest one does: they stay in order. */
-    byte @Nullable [] messageFor(ClientLane lane) {
+    @Nullable
+    Message messageFor(ClientLane lane) {
         return messages.isEmpty() || !lanes.getFirst().equals(lane) ? null : messages.peek();
     }
 

@@ -53,7 +53,7 @@ final class Peers {
     }
 
     void onMessage(Message message) {
-        peer(message.to).add(message.bytes, message.to.addresses().get(TcpTransferEngine.NAME));
+        peer(message.to).add(message);
     }
 
     private PeerLanes peer(Peer peer) {

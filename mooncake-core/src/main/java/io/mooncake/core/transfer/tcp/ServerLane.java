@@ -139,7 +139,7 @@ final class ServerLane extends Lane {
                 active.add(request);
             }
             case Frames.CANCEL -> onCancel(in.getLong(at + Frames.COOKIE_AT));
-            default -> onMessage(at, body);
+            default -> onMessage(at, in.getLong(at + Frames.COOKIE_AT), body);
         }
     }
 
@@ -243,12 +243,12 @@ final class ServerLane extends Lane {
         }
     }
 
-    private void onMessage(int at, int body) {
+    private void onMessage(int at, long topic, int body) {
         byte[] message = new byte[body];
         in.get(at + Frames.HEADER_BYTES, message);
         context.counters().increment(Counter.MESSAGES_RECEIVED);
         if (peer != null) {
-            context.messages().onMessage(peer, message);
+            context.control().deliver(topic, peer, message);
         }
     }
 

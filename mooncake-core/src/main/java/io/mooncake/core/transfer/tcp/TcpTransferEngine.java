@@ -3,11 +3,13 @@ package io.mooncake.core.transfer.tcp;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Route;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -143,18 +145,9 @@ public final class TcpTransferEngine implements TransferEngine {
     }
 
     @Override
-    public boolean send(Peer peer, ByteBuffer message) {
-        if (message.remaining() > EngineContext.MAX_MESSAGE_BYTES) {
-            throw new MooncakeException(Kind.INVALID_ARGUMENT,
-                    "a message of " + message.remaining() + " bytes to node " + peer.id()
-                            + " is longer than " + EngineContext.MAX_MESSAGE_BYTES);
-        }
-        if (!hasAddress(peer)) {
-            return false;
-        }
-        byte[] bytes = new byte[message.remaining()];
-        message.get(message.position(), bytes);
-        return offer(new Message(peer, bytes));
+    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
+        byte[] bytes = ControlChannel.copy(peer, message);
+        return hasAddress(peer) && offer(new Message(peer, topic, bytes));
     }
 
     private boolean offer(Object command) {

@@ -5,6 +5,7 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.PageMap;
 import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.GuardedRead;
@@ -160,7 +161,7 @@ final class MachineSimulation implements AutoCloseable {
                 commit(slot, lastVersion);
             }
             EngineContext context = new EngineContext(id, "c", regions, this, new Counters(), time::nowNs,
-                    (from, message) -> {});
+                    new ControlChannel(new Counters()));
             fabric = network.join(context, new FabricLimits(24, 8, 512));
             Fabric faulty = new FaultyFabric(fabric, random.nextLong(),
                     Map.of(Fault.DELAY, 0.02, Fault.DROP, 0.002, Fault.DUPLICATE, 0.05, Fault.REORDER, 0.2, Fault.ERROR,

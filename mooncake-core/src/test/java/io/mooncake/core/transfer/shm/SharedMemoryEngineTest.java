@@ -15,6 +15,7 @@ import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Route.Health;
 import io.mooncake.core.transfer.SharedBlock;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.EngineRig.Reading;
@@ -236,6 +237,6 @@ class SharedMemoryEngineTest {
     @Test
     void messagesAreNotItsBusiness() {
         mapped();
-        assertFalse(reader.engine.send(owner.peer(), EngineRig.utf8("x")));
+        assertFalse(reader.engine.send(owner.peer(), Topic.APPLICATION, EngineRig.utf8("x")));
     }
 }

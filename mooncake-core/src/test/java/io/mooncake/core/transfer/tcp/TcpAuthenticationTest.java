@@ -14,6 +14,7 @@ import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.testing.EngineRig.Reading;
 import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
@@ -58,7 +59,7 @@ final class TcpAuthenticationTest {
         Region source = server.register(rig.pattern(4096), Access.READABLE);
         Reading read = client.read(server.peer(), source.id(), 0, 4096,
                 client.register(rig.filled(4096, Rig.FILL), Access.LOCAL_ONLY));
-        client.engine.send(server.peer(), Rig.utf8("hello"));
+        client.engine.send(server.peer(), Topic.APPLICATION, Rig.utf8("hello"));
         rig.until(() -> read.ended() && !server.messages.isEmpty());
         assertEquals(ReadStatus.OK, read.status);
         assertEquals(List.of("client:hello"), server.messages);
@@ -74,7 +75,7 @@ final class TcpAuthenticationTest {
             Region source = server.register(rig.pattern(64), Access.READABLE);
             Reading read = client.read(server.peer(), source.id(), 0, 64,
                     client.register(rig.filled(64, Rig.FILL), Access.LOCAL_ONLY));
-            client.engine.send(server.peer(), Rig.utf8("never"));
+            client.engine.send(server.peer(), Topic.APPLICATION, Rig.utf8("never"));
             rig.until(read::ended);
             rig.settle();
             assertEquals(ReadStatus.UNREACHABLE, read.status);

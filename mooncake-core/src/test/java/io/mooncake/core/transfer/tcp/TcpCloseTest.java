@@ -9,6 +9,7 @@ import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.testing.EngineRig.Reading;
 import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
@@ -38,7 +39,7 @@ final class TcpCloseTest {
         Side client = rig.side("client");
         Peer named = new Peer(new NodeId("named", 5), Map.of("tcp", "a.host.invalid:7"));
         Reading read = client.read(named, 1, 0, 8, into(client));
-        client.engine.send(named, Rig.utf8("never"));
+        client.engine.send(named, Topic.APPLICATION, Rig.utf8("never"));
         rig.settle();
 
         client.engine.poller().onClose();

@@ -13,6 +13,7 @@ import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.testing.EngineRig.Reading;
 import io.mooncake.testing.EngineRig.Side;
 import java.io.IOException;
@@ -57,7 +58,7 @@ final class TcpFailureTest {
         }
         Reading one = client.read(gone, 1, 0, 8, into);
         Reading two = client.read(gone, 1, 0, 8, into);
-        assertTrue(client.engine.send(gone, Rig.utf8("dropped")));
+        assertTrue(client.engine.send(gone, Topic.APPLICATION, Rig.utf8("dropped")));
         assertUnreachable(one, Kind.PEER_UNREACHABLE, "node raw#5 at 127.0.0.1:");
         assertUnreachable(two, Kind.PEER_UNREACHABLE, "refused");
         assertUnreachable(client.read(new Peer(new NodeId("x", 1), Map.of()), 1, 0, 8, into), Kind.PEER_UNREACHABLE,
@@ -327,7 +328,7 @@ final class TcpFailureTest {
                 }
                 assertFalse(
                         client.engine.submit(new GuardedRead(posted, 0).from(listener.peer(), 1, 0, 1).into(into, 0)));
-                assertFalse(client.engine.send(listener.peer(), Rig.utf8("x")));
+                assertFalse(client.engine.send(listener.peer(), Topic.APPLICATION, Rig.utf8("x")));
                 assertEquals(0, client.engine.poller().doWork());
                 assertEquals(0, raw.awaitEnd());
             }

@@ -16,6 +16,7 @@ import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.testing.EngineRig.Reading;
 import io.mooncake.testing.EngineRig.Side;
 import java.lang.foreign.MemorySegment;
@@ -330,7 +331,7 @@ final class TcpReadTest {
         for (int i = 0; i < 300; i++) {
             String text = i % 50 == 0 ? "m".repeat(EngineContext.MAX_MESSAGE_BYTES) : "message " + i;
             sent.add("client:" + text);
-            assertTrue(client.engine.send(server.peer(), Rig.utf8(text)));
+            assertTrue(client.engine.send(server.peer(), Topic.APPLICATION, Rig.utf8(text)));
         }
         rig.until(() -> server.messages.size() == 300);
         assertEquals(sent, server.messages);
@@ -341,11 +342,13 @@ final class TcpReadTest {
     @Test
     void shouldRefuseLongMessagesAndTakeEmptyOnes() {
         MooncakeException longer = assertThrows(MooncakeException.class,
-                () -> client.engine.send(server.peer(), Rig.utf8("m".repeat(EngineContext.MAX_MESSAGE_BYTES + 1))));
-        assertEquals(Kind.INVALID_ARGUMENT, longer.kind());
-        assertTrue(client.engine.send(server.peer(), Rig.utf8("")));
+                () -> client.engine.send(server.peer(), Topic.APPLICATION,
+                        Rig.utf8("m".repeat(EngineContext.MAX_MESSAGE_BYTES + 1))));
+        assertEquals(Kind.OUT_OF_BOUNDS, longer.kind());
+        assertTrue(client.engine.send(server.peer(), Topic.APPLICATION, Rig.utf8("")));
         rig.until(() -> server.messages.equals(List.of("client:")));
-        assertFalse(client.engine.send(new Peer(server.id, Map.of()), Rig.utf8("x")), "no way there");
+        assertFalse(client.engine.send(new Peer(server.id, Map.of()), Topic.APPLICATION, Rig.utf8("x")),
+                "no way there");
     }
 
     @Test
@@ -360,7 +363,7 @@ final class TcpReadTest {
         Reading fifth = new Reading();
         fifth.read.from(server.peer(), source.id(), 0, 1).into(into, 0).by(Long.MAX_VALUE);
         assertFalse(few.engine.submit(fifth.read));
-        assertFalse(few.engine.send(server.peer(), Rig.utf8("x")));
+        assertFalse(few.engine.send(server.peer(), Topic.APPLICATION, Rig.utf8("x")));
 
         rig.until(() -> results.stream().allMatch(Reading::ended));
 
