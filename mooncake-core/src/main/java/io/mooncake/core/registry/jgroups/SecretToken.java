@@ -53,7 +53,12 @@ public final class SecretToken extends AuthToken {
 
     @Override
     public boolean authenticate(AuthToken shown, Message message) {
-        return shown instanceof SecretToken token && MessageDigest.isEqual(token.proof, proofOf(message.getSrc()));
+        return shown instanceof SecretToken token && MessageDigest.isEqual(token.shown(), proofOf(message.getSrc()));
+    }
+
+    /** What a node sends to itself, as the leader of a merge does, is never written: then the token is the one that knows the secret. */
+    private byte[] shown() {
+        return secret == null ? proof : proofOf(auth.getAddress());
     }
 
     private byte[] proofOf(Address address) {
@@ -70,7 +75,7 @@ public final class SecretToken extends AuthToken {
 
     @Override
     public void writeTo(DataOutput out) throws IOException {
-        out.write(secret == null ? proof : proofOf(auth.getAddress()));
+        out.write(shown());
     }
 
     @Override
