@@ -138,6 +138,7 @@ final class Pull implements TransferWork, ReadListener {
                     new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));
         }
         part.read.from(owner, source.region(), source.offset() + part.piece.offset(), length)
+                .atBlockOffset(part.piece.offset())
                 .guardedBy(source.guardOffset(), source.guard())
                 .withPriority(priority)
                 .by(deadlineNs);

@@ -15,14 +15,14 @@ import java.util.Random;
 /**
  * Feeds a parser of bytes from outside with damaged inputs, made from a corpus by a seeded mutator.
  *
- * <p>In a normal build so many inputs as the test says, from the same seed each time. With {@code -Dmooncake.fuzz.seconds=60} (the profile
- * {@code fuzz}) for so long, from a new seed, or from that of {@code -Dmooncake.fuzz.seed}. A failure names the seed and the input.
+ * <p>So many inputs as the test says, from the same seed each time. With {@code -Dmooncake.fuzz.seconds=60} (the profile {@code fuzz})
+ * {@link CoverageFuzz} makes them instead, for so long, from a new seed or from that of {@code -Dmooncake.fuzz.seed}.
  *
  * <p>The corpus is {@code /fuzz/TARGET.hex} among the test's resources: one input in hexadecimal a line, {@code #} for comments.
  */
 public final class Fuzz {
     private static final long SEED = 20_260_101;
-    private static final int MAX_BYTES = 1 << 16;
+    static final int MAX_BYTES = 1 << 16;
     private static final long[] INTERESTING = {0, 1, -1, 127, 128, 255, 256, 65_535, 65_536, 1 << 20, (1 << 20) + 1,
             Integer.MAX_VALUE, Integer.MIN_VALUE, Long.MAX_VALUE, Long.MIN_VALUE};
 
@@ -56,21 +56,24 @@ public final class Fuzz {
      */
     public static void run(String name, int inputs, Target target) {
         long seconds = Long.getLong("mooncake.fuzz.seconds", 0);
-        long seed = Long.getLong("mooncake.fuzz.seed", seconds > 0 ? System.nanoTime() : SEED);
-        long endNs = System.nanoTime() + seconds * 1_000_000_000;
-        Fuzz fuzz = new Fuzz(corpus(name), new Random(seed));
-        long tries = 0;
-        for (; seconds > 0 ? System.nanoTime() - endNs < 0 : tries < inputs; tries++) {
-            byte[] input = tries < fuzz.corpus.size() ? fuzz.corpus.get((int) tries) : fuzz.next();
+        List<byte[]> corpus = corpus(name);
+        if (CoverageFuzz.isForked()) {
+            CoverageFuzz.serve(target);
+            return;
+        }
+        if (seconds > 0) {
+            CoverageFuzz.fork(name, seconds, corpus);
+            return;
+        }
+        Fuzz fuzz = new Fuzz(corpus, new Random(SEED));
+        for (int tries = 0; tries < inputs; tries++) {
+            byte[] input = tries < corpus.size() ? corpus.get(tries) : fuzz.next();
             try {
                 target.accept(input, fuzz.random);
             } catch (Exception | AssertionError | StackOverflowError e) {
-                throw new AssertionError("target " + name + ", seed " + seed + ", input " + tries + ": "
-                        + HexFormat.of().formatHex(input), e);
+                throw new AssertionError("target " + name + ", input " + tries + ": " + HexFormat.of().formatHex(input),
+                        e);
             }
-        }
-        if (seconds > 0) {
-            System.out.println("fuzz " + name + ": " + tries + " inputs from seed " + seed);
         }
     }
 

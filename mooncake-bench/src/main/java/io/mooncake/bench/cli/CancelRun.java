@@ -19,6 +19,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -45,6 +46,8 @@ final class CancelRun implements AutoCloseable {
     private final List<CancelSeat> seats = new ArrayList<>();
     private final AtomicInteger begun = new AtomicInteger();
     private final AtomicInteger fillings = new AtomicInteger();
+    /** Held while a cancel is measured, and for each piece that is filled or checked: that takes cores, and what is measured are not the fillers. */
+    private final ReentrantLock calm = new ReentrantLock(true);
     private volatile boolean stopped;
     private volatile double nsPerByte;
     private volatile double lead;
@@ -82,8 +85,8 @@ final class CancelRun implements AutoCloseable {
                 sources.add(server.blocks().get(j));
             }
             seats.add(i % 2 == 0
-                    ? new CancelSeat.Pool(node, sources, random.split())
-                    : new CancelSeat.Own(node, sources, random.split(), settings.largest()));
+                    ? new CancelSeat.Pool(node, calm, sources, random.split())
+                    : new CancelSeat.Own(node, calm, sources, random.split(), settings.largest()));
         }
     }
 
@@ -186,12 +189,19 @@ final class CancelRun implements AutoCloseable {
     private void cancel(CancelSeat seat) {
         Transfer transfer = seat.transfer();
         long size = seat.source().length();
-        long received = transfer.received();
-        long start = System.nanoTime();
-        boolean inTime = transfer.cancel();
-        free(seat);
-        CancelSeat.Reused memory = seat.reuse(size);
-        figures.canceled(size, received, inTime, System.nanoTime() - start);
+        CancelSeat.Reused memory;
+        long received;
+        calm.lock();
+        try {
+            received = transfer.received();
+            long start = System.nanoTime();
+            boolean inTime = transfer.cancel();
+            free(seat);
+            memory = seat.reuse(size);
+            figures.canceled(size, received, inTime, System.nanoTime() - start);
+        } finally {
+            calm.unlock();
+        }
         fill(seat, memory, "a pull that was canceled with %d of %d bytes there".formatted(received, size));
         Usage usage = node.usage();
         if (usage.capacity() != slots()) {
@@ -210,8 +220,7 @@ final class CancelRun implements AutoCloseable {
         seat.free();
     }
 
-    /** One at a time: filling and checking takes a core, and what is measured are not the fillers. */
-    private synchronized void fill(CancelSeat seat, CancelSeat.Reused memory, String after) {
+    private void fill(CancelSeat seat, CancelSeat.Reused memory, String after) {
         seat.fill(memory, fillings.getAndIncrement(), after, figures::violation);
     }
 

@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -34,15 +35,28 @@ import org.jspecify.annotations.Nullable;
 abstract sealed class CancelSeat implements AutoCloseable {
     private static final TransferOptions OPTIONS = TransferOptions.DEFAULT.withTimeout(Duration.ofMinutes(1));
 
+    /** What is filled or checked between two looks whether a cancel is to be measured. */
+    private static final long PIECE_BYTES = 128 << 10;
+
     final Node node;
+    private final Lock calm;
     private final List<BlockRef> sources;
     private final SplittableRandom random;
     private final ArrayDeque<Watched> watched = new ArrayDeque<>();
     private @Nullable Transfer transfer;
     private @Nullable BlockRef source;
 
-    CancelSeat(Node node, List<BlockRef> sources, SplittableRandom random) {
+    /**
+     * A place.
+     *
+     * @param node pulls
+     * @param calm held for each piece of memory that is filled or checked, so that nobody does while others hold it
+     * @param sources what it pulls
+     * @param random chooses
+     */
+    CancelSeat(Node node, Lock calm, List<BlockRef> sources, SplittableRandom random) {
         this.node = node;
+        this.calm = calm;
         this.sources = sources;
         this.random = random;
     }
@@ -91,7 +105,14 @@ abstract sealed class CancelSeat implements AutoCloseable {
 
     /** Fills memory as its new owner and watches it from now on; the one that was watched longest is checked and given back. */
     void fill(Reused memory, long filling, String after, Consumer<String> violation) {
-        Content.fill(memory.bytes(), filling, filling);
+        for (long at = 0; at >= 0; at = next(memory.bytes(), at)) {
+            calm.lock();
+            try {
+                Content.fill(piece(memory.bytes(), at), at, filling);
+            } finally {
+                calm.unlock();
+            }
+        }
         watched.add(new Watched(memory, filling, after));
         if (watched.size() > CancelSettings.WATCHED) {
             check(watched.remove(), violation);
@@ -106,12 +127,38 @@ abstract sealed class CancelSeat implements AutoCloseable {
     }
 
     private void check(Watched memory, Consumer<String> violation) {
-        long wrong = Content.firstWrongByte(memory.memory.bytes(), memory.filling, memory.filling);
+        long wrong = firstWrongByte(memory.memory.bytes(), memory.filling);
         if (wrong >= 0) {
             violation.accept("byte " + wrong + " of " + memory.memory.bytes().byteSize() + " of " + into()
                     + " memory is not what its owner wrote, who got it after " + memory.after);
         }
         memory.memory.giveBack();
+    }
+
+    private long firstWrongByte(MemorySegment bytes, long filling) {
+        for (long at = 0; at >= 0; at = next(bytes, at)) {
+            calm.lock();
+            try {
+                long wrong = Content.firstWrongByte(piece(bytes, at), at, filling);
+                if (wrong >= 0) {
+                    return at + wrong;
+                }
+            } finally {
+                calm.unlock();
+            }
+        }
+        return -1;
+    }
+
+    /** The part of some memory that begins there; the last one is longer than the others. */
+    private static MemorySegment piece(MemorySegment bytes, long at) {
+        long next = next(bytes, at);
+        return bytes.asSlice(at, (next < 0 ? bytes.byteSize() : next) - at);
+    }
+
+    /** Where the part behind it begins; negative when there is none. */
+    private static long next(MemorySegment bytes, long at) {
+        return bytes.byteSize() - at >= 2 * PIECE_BYTES ? at + PIECE_BYTES : -1;
     }
 
     @Override
@@ -121,8 +168,8 @@ abstract sealed class CancelSeat implements AutoCloseable {
     static final class Pool extends CancelSeat {
         private static final AtomicLong ALLOCATED = new AtomicLong();
 
-        Pool(Node node, List<BlockRef> sources, SplittableRandom random) {
-            super(node, sources, random);
+        Pool(Node node, Lock calm, List<BlockRef> sources, SplittableRandom random) {
+            super(node, calm, sources, random);
         }
 
         @Override
@@ -168,8 +215,8 @@ abstract sealed class CancelSeat implements AutoCloseable {
         private final long spot;
         private int next;
 
-        Own(Node node, List<BlockRef> sources, SplittableRandom random, long largest) {
-            super(node, sources, random);
+        Own(Node node, Lock calm, List<BlockRef> sources, SplittableRandom random, long largest) {
+            super(node, calm, sources, random);
             spot = largest;
             memory = arena.allocate((CancelSettings.WATCHED + 1) * spot, 64);
             region = node.register(Memory.of(memory), Access.LOCAL_ONLY);

@@ -26,7 +26,8 @@ import picocli.CommandLine.Spec;
 /** How one poller is shared among peers. */
 @Command(name = "fair", sortOptions = false, mixinStandardHelpOptions = true, versionProvider = Main.Version.class, description = {
         "Measures how peers share one poller: small pulls from one peer, alone and beside many large ones from another;"
-                + " then many pulls from many peers. All nodes are in this process.",
+                + " then many pulls from many peers. All nodes are in this process, by default on two threads in all: one for"
+                + " the pulling node and the one that serves small pulls, one for those that serve large or many.",
         "Exit code 0: measured; 1: a pull failed; 2: bad input."})
 final class FairCommand implements Callable<Integer> {
     private static final double MOST_RATIO = 3;
@@ -80,16 +81,20 @@ final class FairCommand implements Callable<Integer> {
     public Integer call() throws IOException {
         NodeSettings settings = checked();
         PrintWriter out = spec.commandLine().getOut();
-        out.printf("one poller by %s; %s, idle %s%n", engine, settings.threadingText(), settings.idleText());
+        String threading = settings.threading() == ThreadingMode.INVOKER
+                ? "invokers on two threads"
+                : settings.threadingText();
+        out.printf("one poller by %s; %s, idle %s%n", engine, threading, settings.idleText());
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("command", "fair");
         result.put("engine", engine);
         result.putAll(settings.toMap());
+        result.put("threading", threading);
         result.put("seconds", seconds);
-        try (FairPeers two = new FairPeers(engine, settings, List.of(small, large))) {
+        try (FairPeers two = new FairPeers(engine, settings, List.of(small), List.of(large))) {
             result.put("beside", beside(two, out));
         }
-        try (FairPeers all = new FairPeers(engine, settings, Collections.nCopies(peers, each))) {
+        try (FairPeers all = new FairPeers(engine, settings, List.of(), Collections.nCopies(peers, each))) {
             result.put("many", many(all, out));
         }
         if (json != null) {
@@ -110,10 +115,7 @@ final class FairCommand implements Callable<Integer> {
         if (!(seconds > 0 && seconds <= 3600)) {
             throw new BadInputException("--seconds = " + seconds + " must be more than 0 and at most 3600");
         }
-        NodeSettings settings = nodes.settings(ThreadingMode.SHARED).forEngine(engine);
-        if (settings.threading() == ThreadingMode.INVOKER) {
-            throw new BadInputException("--threading = invoker has no poller of its own: use shared or dedicated");
-        }
+        NodeSettings settings = nodes.settings(ThreadingMode.INVOKER).forEngine(engine);
         Json.checkWritable(json);
         FreeMemory.read(Path.of("/")).check(3 * large + 2L * peers * each, "--large, --each or --peers");
         return settings;
@@ -121,18 +123,18 @@ final class FairCommand implements Callable<Integer> {
 
     private Map<String, Object> beside(FairPeers two, PrintWriter out) {
         Transfer pull = two.prepare(0);
-        measure(pull, WARM_UP);
-        Small alone = measure(pull, 1);
+        measure(two, pull, WARM_UP);
+        Small alone = measure(two, pull, 1);
         print(out, alone, "alone", "");
         List<Transfer> heavy = new ArrayList<>();
         for (int i = 0; i < outstanding; i++) {
             heavy.add(two.prepare(1));
         }
         heavy.forEach(Transfer::submit);
-        measure(pull, WARM_UP);
+        measure(two, pull, WARM_UP);
         long start = System.nanoTime();
         long before = received(heavy);
-        Small beside = measure(pull, 1);
+        Small beside = measure(two, pull, 1);
         long left = heavy.stream().filter(transfer -> !transfer.isDone()).count();
         double gbPerS = (double) (received(heavy) - before) / (System.nanoTime() - start);
         heavy.forEach(Transfer::cancel);
@@ -167,12 +169,12 @@ final class FairCommand implements Callable<Integer> {
         return transfers.stream().mapToLong(Transfer::received).sum();
     }
 
-    private Small measure(Transfer pull, double part) {
+    private Small measure(FairPeers peers, Transfer pull, double part) {
         Histogram latency = new Histogram(LONGEST_NS, 3);
         long now = System.nanoTime();
         long end = now + (long) (part * seconds * 1e9);
         while (now - end < 0) {
-            join(pull.submit());
+            join(peers, pull.submit());
             long done = System.nanoTime();
             latency.recordValue(Math.min(done - now, LONGEST_NS));
             now = done;
@@ -181,8 +183,8 @@ final class FairCommand implements Callable<Integer> {
                 latency.getValueAtPercentile(99) / 1e3);
     }
 
-    private static void join(Transfer pull) {
-        if (pull.join() != Transfer.State.COMPLETED) {
+    private static void join(FairPeers peers, Transfer pull) {
+        if (peers.join(pull) != Transfer.State.COMPLETED) {
             @Nullable
             Throwable cause = pull.cause(0);
             throw new IllegalStateException("a pull ended " + pull + ", its piece " + pull.outcome(0), cause);
@@ -195,14 +197,14 @@ final class FairCommand implements Callable<Integer> {
             pulls[i] = all.prepare(i % peers).submit();
         }
         ThreadMXBean threads = ManagementFactory.getPlatformMXBean(ThreadMXBean.class);
-        around(pulls, WARM_UP);
+        around(all, pulls, WARM_UP);
         long allocated = threads.getTotalThreadAllocatedBytes();
         long start = System.nanoTime();
-        long ended = around(pulls, 1);
+        long ended = around(all, pulls, 1);
         double tookS = (System.nanoTime() - start) / 1e9;
         double bytesPerOp = (double) (threads.getTotalThreadAllocatedBytes() - allocated) / ended;
         for (Transfer pull : pulls) {
-            join(pull);
+            join(all, pull);
         }
         out.printf(Locale.ROOT,
                 "%d outstanding pulls of %s from %d peers: %d completed, %.0f/s, %.3f GB/s, %.3f B/op, limit < %.1f: %s%n",
@@ -223,12 +225,12 @@ final class FairCommand implements Callable<Integer> {
     }
 
     /** Awaits each in turn and submits it again, for a part of the time, whole rounds only; says how many that were. */
-    private long around(Transfer[] pulls, double part) {
+    private long around(FairPeers all, Transfer[] pulls, double part) {
         long end = System.nanoTime() + (long) (part * seconds * 1e9);
         long ended = 0;
         do {
             for (Transfer pull : pulls) {
-                join(pull);
+                join(all, pull);
                 pull.submit();
             }
             ended += pulls.length;

@@ -14,7 +14,7 @@ final class NodeOptions {
     /** What follows from a command's other options. */
     private static final Set<String> OWN = Set.of("block.size", "pool.size", "pool.spareSlots", "threading", "idle");
 
-    @Option(names = "--threading", description = "Of the nodes: shared, dedicated or invoker; invoker at the pulling side only, and the default of transfer alone (default elsewhere: shared).")
+    @Option(names = "--threading", description = "Of the nodes: shared, dedicated or invoker; invoker is at the pulling side only (fair: at both), and the default of transfer and fair (default elsewhere: shared).")
     private @Nullable ThreadingMode threading;
 
     @Option(names = "--idle", defaultValue = "park", description = "Of the nodes: park (spin-yield-park) or spin (default: ${DEFAULT-VALUE}).")

@@ -35,6 +35,7 @@ public final class GuardedRead {
     private int region;
     private long offset;
     private long length;
+    private long blockOffset;
     private long guardOffset;
     private long expected;
     private @Nullable Region destination;
@@ -76,6 +77,7 @@ public final class GuardedRead {
         this.region = region;
         this.offset = offset;
         this.length = length;
+        blockOffset = 0;
         guardOffset = NO_GUARD;
         expected = 0;
         priority = Priority.LOAD;
@@ -100,6 +102,17 @@ public final class GuardedRead {
     public GuardedRead guardedBy(long guardOffset, long expected) {
         this.guardOffset = guardOffset;
         this.expected = expected;
+        return this;
+    }
+
+    /**
+     * Says where in its block the read begins, so that engines cut it where the block's units end, which have checksums.
+     *
+     * @param offset in the block; 0 where nothing is said
+     * @return this
+     */
+    public GuardedRead atBlockOffset(long offset) {
+        blockOffset = offset;
         return this;
     }
 
@@ -178,6 +191,15 @@ public final class GuardedRead {
      */
     public long offset() {
         return offset;
+    }
+
+    /**
+     * Where in its block the read begins.
+     *
+     * @return 0 and up
+     */
+    public long blockOffset() {
+        return blockOffset;
     }
 
     /**

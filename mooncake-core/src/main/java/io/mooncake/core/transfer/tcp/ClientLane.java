@@ -23,9 +23,6 @@ import java.nio.channels.SocketChannel;
  * </pre>
  */
 final class ClientLane extends Lane {
-    /** Large ranges are asked for while so few bytes are outstanding: enough to keep the wire busy, soon over when they are canceled. */
-    static final long WINDOW_BYTES = 8L << 20;
-
     /** Room for any request. */
     private static final int REQUEST_BYTES = Frames.HEADER_BYTES + Frames.READ_BYTES;
 
@@ -87,7 +84,7 @@ final class ClientLane extends Lane {
     boolean takes(boolean small) {
         // One slot is kept for the query that the request may need before it.
         return open && !lost && inFlight.free() > 1 && hasRoom(2 * REQUEST_BYTES)
-                && (small || outstanding < WINDOW_BYTES);
+                && (small || outstanding < owner.windowBytes());
     }
 
     @Override

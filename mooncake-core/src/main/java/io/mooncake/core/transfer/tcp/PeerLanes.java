@@ -36,6 +36,10 @@ final class PeerLanes {
     private static final int MOST_LOSSES = 3;
     /** Lanes to a host that is not this one: several streams fill a long path and several receive queues, and one lost packet stops one. */
     private static final int REMOTE_LANES = 4;
+    /** Enough to keep a wire busy. */
+    private static final long WINDOW_BYTES = 8L << 20;
+    /** On one host a request takes microseconds, and what stands in the kernel longer than the cache remembers it is copied at half the speed. */
+    static final long NEAR_WINDOW_BYTES = 2L << 20;
 
     private final Peers peers;
     private final TcpPoller poller;
@@ -82,7 +86,7 @@ final class PeerLanes {
         }
         readdress(at);
         reads++;
-        Ranges ranges = peers.take(read, laneLimit());
+        Ranges ranges = peers.take(read);
         // Where the peer has moved closer, fewer are allowed than were wanted before.
         lanesWanted = (int) Math.min(Math.max(ranges.count(), lanesWanted), laneLimit());
         waiting.add(ranges);
@@ -110,8 +114,18 @@ final class PeerLanes {
 
     private int laneLimit() {
         int limit = poller.config().limits().lanes();
+        return limit > 0 ? limit : isNear() ? 1 : REMOTE_LANES;
+    }
+
+    /** Large ranges are asked for on a lane while less than this is outstanding on it. */
+    long windowBytes() {
+        return isNear() ? NEAR_WINDOW_BYTES : WINDOW_BYTES;
+    }
+
+    /** Whether no wire is between, as far as is known. */
+    private boolean isNear() {
         InetAddress at = found;
-        return limit > 0 ? limit : at == null || at.isLoopbackAddress() ? 1 : REMOTE_LANES;
+        return at == null || at.isLoopbackAddress();
     }
 
     /** Whether there is nothing to remember. */

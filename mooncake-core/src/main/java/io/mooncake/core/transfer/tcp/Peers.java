@@ -119,7 +119,7 @@ final class Peers {
     }
 
     /** Begins with a read. */
-    Ranges take(GuardedRead read, int lanes) {
+    Ranges take(GuardedRead read) {
         Ranges ranges = spare;
         if (ranges == null) {
             ranges = new Ranges();
@@ -127,7 +127,7 @@ final class Peers {
             spare = ranges.next;
             ranges.next = null;
         }
-        ranges.begin(read, lanes);
+        ranges.begin(read);
         return ranges;
     }
 

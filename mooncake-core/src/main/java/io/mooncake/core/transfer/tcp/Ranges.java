@@ -19,18 +19,13 @@ import org.jspecify.annotations.Nullable;
 final class Ranges {
     /** A read up to here is one range and goes at once; a longer one waits for room in a lane's window. */
     static final long SMALL_BYTES = 128 * 1024;
-    /** So much keeps a lane busy for longer than a request takes, and is soon over when nobody wants it any more. */
-    static final long MOST_RANGE_BYTES = 4L << 20;
-
-    /** Ranges are so long or a multiple of it, so that the units of a block, which have checksums, are not cut. */
-    private static final long STEP_BYTES = EngineContext.MAX_CHUNK_BYTES;
-    private static final long RANGES_PER_LANE = 2;
+    /** Longer ones are cut into so much, one chunk, where the units of their block end: a range is soon over when nobody wants it any more. */
+    static final long RANGE_BYTES = EngineContext.MAX_CHUNK_BYTES;
 
     private @Nullable GuardedRead read;
     private boolean small;
     private boolean begun;
     private long asked;
-    private long rangeBytes;
     private long[] againAt = new long[0];
     private long[] againBytes = new long[0];
     private int again;
@@ -52,8 +47,8 @@ final class Ranges {
     long at;
     long bytes;
 
-    /** Begins with a read that will be cut for so many lanes. */
-    void begin(GuardedRead begun, int lanes) {
+    /** Begins with a read. */
+    void begin(GuardedRead begun) {
         read = begun;
         this.begun = false;
         asked = 0;
@@ -61,14 +56,7 @@ final class Ranges {
         outstanding = 0;
         proven = 0;
         losses = 0;
-        long length = begun.length();
-        small = length <= SMALL_BYTES;
-        if (lanes == 1) {
-            rangeBytes = MOST_RANGE_BYTES;
-        } else {
-            long steps = (length - 1) / (RANGES_PER_LANE * STEP_BYTES * lanes) + 1;
-            rangeBytes = Math.min(steps * STEP_BYTES, MOST_RANGE_BYTES);
-        }
+        small = begun.length() <= SMALL_BYTES;
     }
 
     /** Forgets the read, which has ended. */
@@ -91,7 +79,12 @@ final class Ranges {
 
     /** How many ranges the read is cut into. */
     long count() {
-        return small ? 1 : (read().length() - 1) / rangeBytes + 1;
+        return small ? 1 : (read().length() + inUnit(0) - 1) / RANGE_BYTES + 1;
+    }
+
+    /** How far into a unit of its block a byte of the read lies. */
+    private long inUnit(long position) {
+        return (read().blockOffset() + position) % RANGE_BYTES;
     }
 
     /** Whether {@link #cut} has something to cut. */
@@ -108,7 +101,7 @@ final class Ranges {
             bytes = againBytes[again];
         } else {
             at = asked;
-            bytes = small ? read().length() : Math.min(rangeBytes, read().length() - asked);
+            bytes = small ? read().length() : Math.min(RANGE_BYTES - inUnit(asked), read().length() - asked);
             asked += bytes;
         }
     }

@@ -32,8 +32,8 @@ final class TcpPoller implements Poller {
     private static final int CYCLES_PER_SELECT = 16;
     /** What one peer may send, and what it may receive, before it is another one's turn: while there is no other, and when there is. */
     static final int CYCLE_BYTES = 2 << 20;
-    static final int CONTENDED_BYTES = 128 << 10;
-    private static final int LEAST_BYTES = 32 << 10;
+    static final int CONTENDED_BYTES = 64 << 10;
+    private static final int LEAST_BYTES = 16 << 10;
     /** For so many duty cycles a peer that had traffic is reckoned with. */
     private static final int OTHERS_CYCLES = 256;
     private static final long TICK_NS = 1_000_000;

@@ -147,7 +147,7 @@ final class TcpFairnessTest {
         long background = all.subList(0, 8).stream().mapToLong(read -> read.read.received).sum();
         rig.until(load::ended);
         long meanwhile = all.subList(0, 8).stream().mapToLong(read -> read.read.received).sum() - background;
-        assertTrue(meanwhile <= 2 * (ClientLane.WINDOW_BYTES + Ranges.MOST_RANGE_BYTES),
+        assertTrue(meanwhile <= 2 * (PeerLanes.NEAR_WINDOW_BYTES + Ranges.RANGE_BYTES),
                 "background reads had what was asked for before, and when no range of the load waited: " + meanwhile);
         assertEquals(List.of("load"), order);
         rig.until(() -> all.stream().allMatch(Reading::ended));

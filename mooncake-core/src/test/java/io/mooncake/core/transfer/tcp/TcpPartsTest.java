@@ -72,19 +72,19 @@ final class TcpPartsTest {
         assertNull(table.at(7));
     }
 
-    private static Ranges ranges(long length, int lanes, Priority priority) {
+    private static Ranges ranges(long length, Priority priority) {
         GuardedRead read = new Reading().read;
         read.from(new Peer(new NodeId("a", 1), Map.of()), 1, 0, length).withPriority(priority);
         Ranges ranges = new Ranges();
-        ranges.begin(read, lanes);
+        ranges.begin(read);
         return ranges;
     }
 
     @Test
     void shouldQueueAndUnlinkReads() {
-        Ranges a = ranges(1, 1, Priority.LOAD);
-        Ranges b = ranges(1, 1, Priority.LOAD);
-        Ranges c = ranges(1, 1, Priority.LOAD);
+        Ranges a = ranges(1, Priority.LOAD);
+        Ranges b = ranges(1, Priority.LOAD);
+        Ranges c = ranges(1, Priority.LOAD);
         RangesQueue queue = new RangesQueue();
         queue.add(a);
         queue.add(b);
@@ -106,10 +106,10 @@ final class TcpPartsTest {
     @Test
     void shouldLetLoadsGoFirstAndSmallOnesBeforeLargeOnes() {
         WaitingReads waiting = new WaitingReads();
-        Ranges background = ranges(5, 1, Priority.BACKGROUND);
-        Ranges largeBackground = ranges(5 << 20, 1, Priority.BACKGROUND);
-        Ranges large = ranges(Ranges.SMALL_BYTES + 1, 1, Priority.LOAD);
-        Ranges small = ranges(Ranges.SMALL_BYTES, 1, Priority.LOAD);
+        Ranges background = ranges(5, Priority.BACKGROUND);
+        Ranges largeBackground = ranges(5 << 20, Priority.BACKGROUND);
+        Ranges large = ranges(Ranges.SMALL_BYTES + 1, Priority.LOAD);
+        Ranges small = ranges(Ranges.SMALL_BYTES, Priority.LOAD);
         for (Ranges ranges : List.of(largeBackground, background, large, small)) {
             waiting.add(ranges);
         }
@@ -121,42 +121,60 @@ final class TcpPartsTest {
     }
 
     @Test
-    void shouldCutReadsByTheirSizeAndTheLanesThereAre() {
-        long[][] cases = {{0, 4, 1}, {1, 4, 1}, {Ranges.SMALL_BYTES, 4, 1}, {Ranges.SMALL_BYTES + 1, 4, 1},
-                {1 << 20, 1, 1}, {1 << 20, 4, 1}, {(1 << 20) + 1, 4, 2}, {8 << 20, 4, 8}, {8 << 20, 2, 4},
-                {64 << 20, 1, 16}, {64 << 20, 4, 16}, {(64 << 20) + 1, 4, 17}, {40 << 20, 16, 20}};
+    void shouldCutReadsIntoChunks() {
+        long[][] cases = {{0, 1}, {1, 1}, {Ranges.SMALL_BYTES, 1}, {Ranges.SMALL_BYTES + 1, 1}, {1 << 20, 1},
+                {(1 << 20) + 1, 2}, {8 << 20, 8}, {64 << 20, 64}, {(64 << 20) + 1, 65}};
         for (long[] one : cases) {
-            Ranges ranges = ranges(one[0], (int) one[1], Priority.LOAD);
+            Ranges ranges = ranges(one[0], Priority.LOAD);
+            assertEquals(one[1], ranges.count());
             long at = 0;
             int count = 0;
             for (; ranges.hasMore(); count++) {
                 ranges.cut();
                 assertEquals(at, ranges.at);
-                assertTrue(ranges.bytes <= Ranges.MOST_RANGE_BYTES);
+                assertTrue(ranges.bytes <= Ranges.RANGE_BYTES);
                 at += ranges.bytes;
             }
             assertEquals(one[0], at);
-            assertEquals(one[2], count, "ranges of " + one[0] + " bytes over " + one[1] + " lanes");
+            assertEquals(one[1], count, "ranges of " + one[0] + " bytes");
         }
     }
 
     @Test
+    void shouldCutWhereTheUnitsOfTheBlockEnd() {
+        GuardedRead read = new Reading().read;
+        read.from(new Peer(new NodeId("a", 1), Map.of()), 1, 5, 3 << 20).atBlockOffset((2 << 20) - 100);
+        Ranges ranges = new Ranges();
+        ranges.begin(read);
+        assertEquals(4, ranges.count());
+        long[] expected = {100, 1 << 20, 1 << 20, (1 << 20) - 100};
+        long at = 0;
+        for (long bytes : expected) {
+            ranges.cut();
+            assertEquals(at, ranges.at);
+            assertEquals(bytes, ranges.bytes);
+            at += bytes;
+        }
+        assertFalse(ranges.hasMore());
+    }
+
+    @Test
     void shouldAskAgainForWhatWasLostFirst() {
-        Ranges ranges = ranges(10 << 20, 1, Priority.LOAD);
+        Ranges ranges = ranges(5 << 19, Priority.LOAD);
         ranges.cut();
         ranges.cut();
         assertEquals(2, ranges.outstanding);
-        ranges.askAgain(5 << 20, 3 << 20);
-        ranges.askAgain(0, 4 << 20);
+        ranges.askAgain(3 << 19, 1 << 19);
+        ranges.askAgain(0, 1 << 20);
         assertEquals(0, ranges.outstanding);
         ranges.cut();
         assertEquals(0, ranges.at);
         ranges.cut();
-        assertEquals(5 << 20, ranges.at);
-        assertEquals(3 << 20, ranges.bytes);
+        assertEquals(3 << 19, ranges.at);
+        assertEquals(1 << 19, ranges.bytes);
         ranges.cut();
-        assertEquals(8 << 20, ranges.at);
-        assertEquals(2 << 20, ranges.bytes);
+        assertEquals(4 << 19, ranges.at);
+        assertEquals(1 << 19, ranges.bytes);
         assertFalse(ranges.hasMore());
     }
 
