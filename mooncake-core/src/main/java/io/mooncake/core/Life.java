@@ -4,12 +4,15 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
-/** One process life of a node: who it is, what time it is, and whether it is ending. Any thread. */
+/** One process life of a node: who it is, what time it is, and whether and why it is ending. Any thread. */
 final class Life {
     final NodeId id;
     private final LongSupplier nanoClock;
     private volatile boolean closing;
+    private volatile @Nullable String stopped;
+    private @Nullable Runnable stopper;
 
     Life(NodeId id, LongSupplier nanoClock) {
         this.id = id;
@@ -25,9 +28,17 @@ final class Life {
     }
 
     void checkOpen() {
-        if (closing) {
-            throw new MooncakeException(Kind.CLOSED, "node " + id + " is closed");
+        String why = whyNot();
+        if (why != null) {
+            throw new MooncakeException(Kind.CLOSED, why);
         }
+    }
+
+    /** Why the node does nothing more; null when it does. */
+    @Nullable
+    String whyNot() {
+        String why = stopped;
+        return why != null ? "node " + id + " is stopped: " + why : closing ? "node " + id + " is closed" : null;
     }
 
     /** True for whoever closes first. */
@@ -35,5 +46,23 @@ final class Life {
         boolean first = !closing;
         closing = true;
         return first;
+    }
+
+    /** The node must not go on. */
+    synchronized void stop(String why) {
+        if (stopped == null) {
+            stopped = why;
+            if (stopper != null) {
+                stopper.run();
+            }
+        }
+    }
+
+    /** What is to be done when it must not go on; must not block. */
+    synchronized void onStop(Runnable stops) {
+        stopper = stops;
+        if (stopped != null) {
+            stops.run();
+        }
     }
 }

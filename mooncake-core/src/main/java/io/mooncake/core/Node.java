@@ -8,14 +8,19 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.registry.RegistryStatus;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,7 +50,7 @@ public final class Node implements AutoCloseable {
     }
 
     /**
-     * Starts a node: reserves its pool, binds its port, joins its registry, starts its agents. Every byte of the pool is written once, so
+     * Starts a node: finds its cluster, reserves its pool, binds its port, joins its registry, starts its agents. Every byte of the pool is written once, so
      * that memory that is not there is an error now and no surprise later; that takes about a second a GiB.
      *
      * @param config the settings
@@ -55,6 +60,7 @@ public final class Node implements AutoCloseable {
      */
     public static Node start(NodeConfig config) {
         Node node = new Node(config, NodeParts.start(config));
+        node.parts.life().onStop(node::stop);
         LOG.info("node {} started: {} slots of {}, {} spare, cluster {}, tcp {}, {}, {} {}", node.id(),
                 config.pool().slots(),
                 ByteSize.format(config.pool().blockSize()), config.pool().spareSlots(), config.cluster().name(),
@@ -153,6 +159,46 @@ public final class Node implements AutoCloseable {
     }
 
     /**
+     * How the node fares.
+     *
+     * @return at this moment; any thread, at any time
+     */
+    public NodeHealth health() {
+        RegistryStatus status = parts.sources().registry().status();
+        List<String> troubles = new ArrayList<>(status.troubles());
+        String stopped = parts.life().whyNot();
+        if (stopped != null) {
+            troubles.addFirst(stopped);
+        }
+        NodeHealth.State state = stopped != null
+                ? NodeHealth.State.STOPPED
+                : troubles.isEmpty() ? NodeHealth.State.OK : NodeHealth.State.DEGRADED;
+        return new NodeHealth(state, status.members(), status.rejoins(),
+                Optional.ofNullable(status.address()).map(address -> Endpoint.parse(address, 0)), troubles);
+    }
+
+    /**
+     * Listens to what happens to other nodes, from now on; called by the callback executor, one event at a time. Who is there already is
+     * told by no event.
+     *
+     * @param listener must not block
+     * @return closing it ends the listening
+     */
+    public BlockStore.Subscription nodeEvents(Consumer<? super NodeEvent> listener) {
+        store.checkOpen();
+        return parts.nodeEvents().listen(listener);
+    }
+
+    /**
+     * Who is there.
+     *
+     * @return the live nodes that are known, this one included
+     */
+    public List<NodeId> nodes() {
+        return parts.sources().registry().nodes().stream().map(Peer::id).toList();
+    }
+
+    /**
      * Sends a small control message to a node's message handler: in order while the connection lasts, at most once.
      *
      * @param to the receiver, in this incarnation
@@ -208,6 +254,22 @@ public final class Node implements AutoCloseable {
         if (first) {
             LOG.info("node {} closed", id());
         }
+    }
+
+    /** Somebody has this node's name, and came later. */
+    private void stop() {
+        Thread closer = config.environment().threads().newThread(() -> {
+            leave();
+            if (config.agents().threading() != ThreadingMode.INVOKER) {
+                try {
+                    close();
+                } catch (MooncakeException e) {
+                    LOG.warn("node {}: not everything could be given back when it stopped: {}", id(), e.getMessage());
+                }
+            }
+        });
+        closer.setName("mooncake-" + config.name() + "-stop");
+        closer.start();
     }
 
     private void leave() {

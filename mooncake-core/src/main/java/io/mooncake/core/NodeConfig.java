@@ -7,6 +7,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.pool.MemorySource;
+import io.mooncake.core.registry.Membership;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.EngineContext;
@@ -75,8 +76,10 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Timeo
      *
      * @param name nodes of another cluster are refused
      * @param secret what every node of the cluster must prove to know; null = none, then only loopback is listened on
+     * @param membership how nodes of other processes are found and watched, by JGroups, which the application adds to its path; null =
+     *     there are none but those of {@link Environment#registry}
      */
-    public record Cluster(String name, @Nullable ClusterSecret secret) {
+    public record Cluster(String name, @Nullable ClusterSecret secret, @Nullable Membership membership) {
         /**
          * Checks the name.
          *
@@ -218,7 +221,7 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Timeo
     /**
      * What is injected rather than set.
      *
-     * @param registry the cluster
+     * @param registry the cluster, where it is not found by {@link Cluster#membership}
      * @param scheduler decides where to read from
      * @param memory where the pool's memory comes from; null = by {@link Pool#sharedMemory}
      * @param messages takes control messages; called by the callback executor

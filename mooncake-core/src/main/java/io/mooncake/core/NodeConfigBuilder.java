@@ -11,7 +11,9 @@ import io.mooncake.core.base.ClusterSecret;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.pool.MemorySource;
+import io.mooncake.core.registry.Discovery;
 import io.mooncake.core.registry.LocalRegistry;
+import io.mooncake.core.registry.Membership;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.EngineContext;
@@ -33,6 +35,10 @@ public final class NodeConfigBuilder {
     private final String name;
     private String cluster = "mooncake";
     private @Nullable ClusterSecret clusterSecret;
+    private @Nullable Discovery discovery;
+    private @Nullable Endpoint clusterBind;
+    private Duration heartbeat = Membership.DEFAULT_HEARTBEAT;
+    private int heartbeatMisses = Membership.DEFAULT_MISSES;
     private long poolSize = 1L << 30;
     private long blockSize = 64L << 20;
     private int spareSlots;
@@ -66,7 +72,8 @@ public final class NodeConfigBuilder {
 
     /**
      * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code cluster},
-     * {@code cluster.secret}, {@code cluster.secretFile}, {@code pool.size}, {@code block.size}, {@code pool.spareSlots},
+     * {@code cluster.secret}, {@code cluster.secretFile}, {@code cluster.discovery}, {@code cluster.bind}, {@code cluster.heartbeat},
+     * {@code cluster.heartbeatMisses}, {@code pool.size}, {@code block.size}, {@code pool.spareSlots},
      * {@code pool.checksums}, {@code eviction.policy}, {@code sharedMemory}, {@code tcp.bind}, {@code tcp.advertise},
      * {@code tcp.lanes}, {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
      * {@code threading}, {@code idle}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s}, {@code 2m}.
@@ -101,6 +108,52 @@ public final class NodeConfigBuilder {
     public NodeConfigBuilder clusterSecret(ClusterSecret secret) {
         clusterSecret = secret;
         return this;
+    }
+
+    /**
+     * Makes the node a member of a cluster of several processes and says how it finds them. Takes JGroups on the path.
+     *
+     * @param discovery by a list of addresses, by multicast or by DNS
+     * @return this
+     */
+    public NodeConfigBuilder discovery(Discovery discovery) {
+        this.discovery = discovery;
+        return this;
+    }
+
+    /**
+     * Sets where the node listens for other members.
+     *
+     * @param endpoint no wildcard; a loopback address, any with a cluster secret; port 0 = any free one. Default: the host of
+     *     {@link #bind}, port {@value Discovery#DEFAULT_PORT}
+     * @return this
+     */
+    public NodeConfigBuilder clusterBind(Endpoint endpoint) {
+        clusterBind = endpoint;
+        return this;
+    }
+
+    /**
+     * Sets when a member that is silent is suspected.
+     *
+     * @param interval from one heartbeat to the next, default 1 s
+     * @param misses heartbeats that are missing then, default 3
+     * @return this
+     */
+    public NodeConfigBuilder heartbeat(Duration interval, int misses) {
+        heartbeat = interval;
+        heartbeatMisses = misses;
+        return this;
+    }
+
+    /** One of the two alone. */
+    NodeConfigBuilder heartbeat(Duration interval) {
+        return heartbeat(interval, heartbeatMisses);
+    }
+
+    /** One of the two alone. */
+    NodeConfigBuilder heartbeatMisses(int misses) {
+        return heartbeat(heartbeat, misses);
     }
 
     /**
@@ -393,7 +446,7 @@ public final class NodeConfigBuilder {
      */
     public NodeConfig build() {
         return new NodeConfig(name,
-                new Cluster(cluster, clusterSecret),
+                new Cluster(cluster, clusterSecret, membership()),
                 new Pool(poolSize, blockSize, spareSlots, checksums, evictionPolicy, sharedMemory),
                 new Tcp(bind, advertise, tcpLanes),
                 new Timeouts(transferTimeout, allocateTimeout, writerTtl, closeTimeout),
@@ -401,5 +454,20 @@ public final class NodeConfigBuilder {
                 new Environment(registry == null ? new LocalRegistry() : registry, scheduler, memory, messages,
                         callbackExecutor, nanoClock, wallClock, random, threads, engines,
                         addedEngines));
+    }
+
+    private @Nullable Membership membership() {
+        if (discovery == null) {
+            if (clusterBind != null) {
+                throw NodeConfig.bad("cluster.bind", clusterBind,
+                        "does nothing without cluster.discovery: set that too");
+            }
+            return null;
+        }
+        if (registry != null) {
+            throw NodeConfig.bad("cluster.discovery", discovery, "and a registry of your own exclude each other");
+        }
+        Endpoint where = clusterBind == null ? new Endpoint(bind.host(), Discovery.DEFAULT_PORT) : clusterBind;
+        return new Membership(discovery, where, heartbeat, heartbeatMisses);
     }
 }

@@ -11,7 +11,10 @@ import io.mooncake.core.manager.ManagerConfig;
 import io.mooncake.core.manager.PoolBinding;
 import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.pool.SizeClass;
+import io.mooncake.core.registry.MemberChange;
+import io.mooncake.core.registry.Membership;
 import io.mooncake.core.registry.Registry;
+import io.mooncake.core.registry.jgroups.JGroupsRegistry;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
@@ -48,6 +51,7 @@ import org.slf4j.LoggerFactory;
  * @param waits how callers wait
  * @param callbacks runs the user's code
  * @param events numbers what happens to blocks
+ * @param nodeEvents numbers what happens to nodes
  * @param regions registered memory
  * @param pool where the pool's memory lies
  * @param blocks the block manager
@@ -58,7 +62,8 @@ import org.slf4j.LoggerFactory;
  * @param agents the agents' threads
  */
 record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks, BlockEvents events,
-        RegionTable regions, PoolMemory pool, BlockManager blocks, ControlChannel control, List<TransferEngine> engines,
+        NodeEvents nodeEvents, RegionTable regions, PoolMemory pool, BlockManager blocks, ControlChannel control,
+        List<TransferEngine> engines,
         Sources sources,
         Conductor conductor,
         AgentGroup agents) {
@@ -83,14 +88,16 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
 
     private static NodeParts start(NodeConfig config, Deque<Runnable> undo) {
         NodeConfig.Environment environment = config.environment();
-        Registry registry = environment.registry();
         // Before the pool, whose reservation can take seconds.
         Supplier<EvictionPolicy> policy = EvictionPolicy.named(config.pool().evictionPolicy());
         if (environment.engines() == null) {
             TcpTransferEngine.check(tcp(config));
         }
 
-        NodeId id = NodeId.newLife(config.name(), environment.wallClock(), environment.random());
+        Registry registry = registry(config);
+        NodeId proposed = NodeId.newLife(config.name(), environment.wallClock(), environment.random());
+        undo.push(() -> registry.leave(proposed));
+        NodeId id = registry.begin(proposed);
         Life life = new Life(id, environment.nanoClock());
         undo.push(life::beginClosing);
         Counters counters = new Counters();
@@ -100,6 +107,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 config.agents().threading() == ThreadingMode.INVOKER ? null : environment.threads(), counters);
         undo.push(callbacks::close);
         BlockEvents events = new BlockEvents(callbacks);
+        NodeEvents nodeEvents = new NodeEvents(callbacks);
         Doorbell doorbell = new Doorbell();
 
         PoolMemory memory = PoolMemory.choose(config, id);
@@ -126,6 +134,8 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 views(engines));
         Conductor conductor = new Conductor(life, blocks, doorbell);
 
+        registry.carriedBy(control);
+        registry.watch(change -> onChange(life, nodeEvents, change));
         undo.push(() -> registry.leave(id));
         registry.join(new Peer(id, addresses(engines)));
         AgentGroup agents = startAgents(config, engines.reversed().stream().map(TransferEngine::poller).toList(),
@@ -133,10 +143,37 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         if (config.agents().threading() == ThreadingMode.INVOKER) {
             waits.runWhileWaiting(agents, callbacks);
         }
-        return new NodeParts(life, counters, waits, callbacks, events, regions, memory, blocks, control, engines,
-                sources,
-                conductor,
-                agents);
+        return new NodeParts(life, counters, waits, callbacks, events, nodeEvents, regions, memory, blocks, control,
+                engines, sources, conductor, agents);
+    }
+
+    private static Registry registry(NodeConfig config) {
+        Membership membership = config.cluster().membership();
+        NodeConfig.Environment environment = config.environment();
+        if (membership == null) {
+            return environment.registry();
+        }
+        try {
+            return new JGroupsRegistry(membership, config.name(),
+                    new JGroupsRegistry.Cluster(config.cluster().name(), config.cluster().secret()),
+                    environment.threads(), environment.nanoClock());
+        } catch (NoClassDefFoundError e) {
+            throw new MooncakeException(Kind.CONFIG_ERROR, "cluster.discovery = '" + membership.discovery()
+                    + "' takes JGroups, which is not there: add org.jgroups:jgroups to the application's"
+                    + " dependencies, and on the module path --add-modules org.jgroups", e);
+        }
+    }
+
+    /** A thread of the registry's. */
+    private static void onChange(Life life, NodeEvents events, MemberChange change) {
+        switch (change.kind()) {
+            case JOINED -> events.raise(NodeEvent.Kind.JOINED, change.node(), change.reason());
+            case DEAD -> events.raise(NodeEvent.Kind.DEAD, change.node(), change.reason());
+            case DUPLICATE -> {
+                LOG.error("node {} stops: {}", life.id, change.reason());
+                life.stop(change.reason());
+            }
+        }
     }
 
     /** The default: here, in this host's memory, then TCP. */
@@ -234,6 +271,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
 
     /** What pulls need of this. */
     PullContext pulls() {
-        return new PullContext(life, sources, conductor, events, counters, new SharedPulls(conductor::wakeup));
+        return new PullContext(life, sources, conductor, events, nodeEvents, counters,
+                new SharedPulls(conductor::wakeup));
     }
 }

@@ -318,7 +318,11 @@ final class Pull implements TransferWork, ReadListener {
             }
             case UNREACHABLE -> {
                 node.events().raise(BlockEvent.Kind.LOST, source);
-                retryOrEnd(part, Outcome.UNREACHABLE, part.read.cause());
+                MooncakeException cause = part.read.cause();
+                node.nodes()
+                        .raise(NodeEvent.Kind.SUSPECT, source.node(),
+                                cause == null ? "it cannot be reached" : cause.getMessage());
+                retryOrEnd(part, Outcome.UNREACHABLE, cause);
             }
             case REFUSED -> end(part, Outcome.REFUSED, part.read.cause());
             case TIMED_OUT -> end(part, Outcome.TIMED_OUT, null);

@@ -9,8 +9,9 @@ import io.mooncake.core.base.Counters;
  * @param sources where blocks can be read from
  * @param conductor does what is left when a read has ended
  * @param events told of references that turned out stale or lost
+ * @param nodes told of holders that could not be reached
  * @param counters the node's
  * @param shared the replicas on their way
  */
-record PullContext(Life life, Sources sources, Conductor conductor, BlockEvents events, Counters counters,
-        SharedPulls shared) {}
+record PullContext(Life life, Sources sources, Conductor conductor, BlockEvents events, NodeEvents nodes,
+        Counters counters, SharedPulls shared) {}

@@ -4,6 +4,7 @@ import io.mooncake.core.base.ByteSize;
 import io.mooncake.core.base.ClusterSecret;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.registry.Discovery;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
@@ -20,6 +21,10 @@ final class TextSettings {
         ALL.put("cluster", NodeConfigBuilder::cluster);
         ALL.put("cluster.secret", (b, v) -> b.clusterSecret(ClusterSecret.of(v)));
         ALL.put("cluster.secretFile", (b, v) -> b.clusterSecret(ClusterSecret.fromFile(path("cluster.secretFile", v))));
+        ALL.put("cluster.discovery", (b, v) -> b.discovery(Discovery.parse(v)));
+        ALL.put("cluster.bind", (b, v) -> b.clusterBind(Endpoint.parse(v, Discovery.DEFAULT_PORT)));
+        ALL.put("cluster.heartbeat", (b, v) -> b.heartbeat(duration("cluster.heartbeat", v)));
+        ALL.put("cluster.heartbeatMisses", (b, v) -> b.heartbeatMisses(integer("cluster.heartbeatMisses", v)));
         ALL.put("pool.size", (b, v) -> b.poolSize(ByteSize.parse("pool.size", v)));
         ALL.put("block.size", (b, v) -> b.blockSize(ByteSize.parse("block.size", v)));
         ALL.put("pool.spareSlots", (b, v) -> b.spareSlots(integer("pool.spareSlots", v)));

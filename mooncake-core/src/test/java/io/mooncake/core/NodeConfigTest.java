@@ -11,6 +11,9 @@ import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.pool.MemorySource;
+import io.mooncake.core.registry.Discovery;
+import io.mooncake.core.registry.LocalRegistry;
+import io.mooncake.core.registry.Membership;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,7 +25,10 @@ class NodeConfigTest {
             "block.size,99999999999999999999", "pool.spareSlots,-1", "pool.spareSlots,16", "pool.spareSlots,abc",
             "writer.ttl,0s", "writer.ttl,-1s", "writer.ttl,5", "transfer.timeout,0ms", "threading,many", "idle,never",
             "tcp.bind,'[::1'", "tcp.lanes,x", "tcp.bind,'h:99999'", "cluster,' '", "cluster.secretFile,''",
-            "sharedMemory,''", "sharedMemory,yes", "sharedMemory,shm/dir"})
+            "sharedMemory,''", "sharedMemory,yes", "sharedMemory,shm/dir", "cluster.discovery,''",
+            "cluster.discovery,'a:1,,b:2'", "cluster.discovery,'h:0'", "cluster.discovery,'dns:'",
+            "cluster.discovery,'multicast:[::1'", "cluster.bind,'h:x'", "cluster.bind,'127.0.0.1:1'",
+            "cluster.heartbeat,5", "cluster.heartbeatMisses,x"})
     void C08_aBadSettingNamesKeyAndValue(String key, String value) {
         MooncakeException e = assertThrows(MooncakeException.class,
                 () -> NodeConfig.builder("a").set(key, value).build());
@@ -43,6 +49,39 @@ class NodeConfigTest {
                 NodeConfig.builder("a").set("threading", "invoker").build().agents().threading());
         assertEquals("off", NodeConfig.builder("a").set("sharedMemory", "Off").build().pool().sharedMemory());
         assertEquals("/dev/SHM", NodeConfig.builder("a").set("sharedMemory", "/dev/SHM").build().pool().sharedMemory());
+    }
+
+    @ParameterizedTest
+    @CsvSource({"10ms,3", "2m,3", "1s,1", "1s,101", "100ms,3", "60s,30"})
+    void C08_heartbeatAndMissesAreCheckedAgainstEachOther(String heartbeat, String misses) {
+        NodeConfigBuilder builder = NodeConfig.builder("a")
+                .set("cluster.discovery", "127.0.0.1")
+                .set("cluster.heartbeat", heartbeat)
+                .set("cluster.heartbeatMisses", misses);
+        MooncakeException e = assertThrows(MooncakeException.class, builder::build);
+        assertEquals(Kind.CONFIG_ERROR, e.kind());
+        assertTrue(e.getMessage().contains("cluster.heartbeat"), e.getMessage());
+    }
+
+    @Test
+    void waysToFindOthersReadBackAsTheyPrint() {
+        for (String[] text : new String[][]{{"10.0.0.1", "10.0.0.1:7800"}, {"a:1, [::1]:2", "a:1,[::1]:2"},
+                {"multicast", "multicast:239.75.76.79:7800"}, {"multicast:239.1.2.3:9", "multicast:239.1.2.3:9"},
+                {"dns:nodes.example", "dns:nodes.example:7800"}, {"dns:nodes:9", "dns:nodes:9"}}) {
+            Discovery discovery = Discovery.parse(text[0]);
+            assertEquals(text[1], discovery.toString());
+            assertEquals(discovery, Discovery.parse(text[1]));
+        }
+        Membership membership = NodeConfig.builder("a")
+                .set("tcp.bind", "127.0.0.3:0")
+                .set("cluster.discovery", "127.0.0.1")
+                .build()
+                .cluster()
+                .membership();
+        assertEquals(new Membership(Discovery.parse("127.0.0.1"), new Endpoint("127.0.0.3", 7800),
+                Duration.ofSeconds(1), 3), membership);
+        NodeConfigBuilder both = NodeConfig.builder("a").set("cluster.discovery", "h").registry(new LocalRegistry());
+        assertTrue(assertThrows(MooncakeException.class, both::build).getMessage().contains("registry of your own"));
     }
 
     @ParameterizedTest

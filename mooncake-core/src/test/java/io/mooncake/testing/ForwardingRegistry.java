@@ -3,9 +3,13 @@ package io.mooncake.testing;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.registry.MemberChange;
 import io.mooncake.core.registry.Registry;
+import io.mooncake.core.registry.RegistryStatus;
+import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.Peer;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A registry that asks another one; a test overrides what it wants to see, or to happen otherwise. */
@@ -15,6 +19,26 @@ public abstract class ForwardingRegistry implements Registry {
     /** Of another registry. */
     protected ForwardingRegistry(Registry registry) {
         this.registry = registry;
+    }
+
+    @Override
+    public NodeId begin(NodeId proposed) {
+        return registry.begin(proposed);
+    }
+
+    @Override
+    public void watch(Consumer<? super MemberChange> listener) {
+        registry.watch(listener);
+    }
+
+    @Override
+    public void carriedBy(ControlChannel control) {
+        registry.carriedBy(control);
+    }
+
+    @Override
+    public RegistryStatus status() {
+        return registry.status();
     }
 
     @Override

@@ -153,6 +153,25 @@ public final class Child implements AutoCloseable {
         process.destroyForcibly();
     }
 
+    /**
+     * Sends it a signal.
+     *
+     * @param name as {@code kill} knows it, such as STOP or CONT
+     */
+    public void signal(String name) {
+        try {
+            int exit = new ProcessBuilder("kill", "-" + name, String.valueOf(process.pid())).start().waitFor();
+            if (exit != 0) {
+                throw new IllegalStateException("cannot send " + name + " to " + this);
+            }
+        } catch (IOException e) {
+            throw new UncheckedIOException("cannot send " + name + " to " + this, e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IllegalStateException("interrupted while sending " + name + " to " + this, e);
+        }
+    }
+
     /** Ends its input; after ten seconds kills it. */
     @Override
     public void close() {

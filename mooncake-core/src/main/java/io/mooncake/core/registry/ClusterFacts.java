@@ -11,6 +11,7 @@ import io.mooncake.core.registry.Delta.Written;
 import io.mooncake.core.registry.RegistryMessage.Deltas;
 import io.mooncake.core.registry.RegistryMessage.Snapshot;
 import io.mooncake.core.transfer.Peer;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -30,9 +31,9 @@ import org.jspecify.annotations.Nullable;
  *               higher incarnation                  all facts of the earlier life forgotten, then as follows
  *               numbers known already               dropped
  *               the next number, nothing missing    applied
- *               a number too high                   dropped; the owner is to be asked for a snapshot
+ *               a number too high                   kept, within limits; the owner is to be asked for a snapshot
  *   snapshot    number below what is known          dropped
- *               all its parts are here              replaces the owner's facts whole
+ *               all its parts are here              replaces the owner's facts whole; then what was kept and follows is applied
  *   dead        that life or an earlier one         its blocks and keys forgotten, what it says ignored until it is a member again
  * </pre>
  *
@@ -41,6 +42,8 @@ import org.jspecify.annotations.Nullable;
 final class ClusterFacts {
     /** Names that are remembered at most; beyond, dead ones are forgotten first. */
     static final int MAX_OWNERS = 4096;
+    /** Deltas of one owner that are kept at most until its snapshot is here. */
+    static final int MAX_KEPT = 65_536;
 
     private final ConcurrentMap<BlockId, List<BlockRef>> blocks = new ConcurrentHashMap<>();
     private final ConcurrentMap<NodeId, Member> members = new ConcurrentHashMap<>();
@@ -62,9 +65,19 @@ final class ClusterFacts {
         /** Parts of a snapshot that is arriving. */
         final Map<Integer, List<Delta>> parts = new HashMap<>();
         long partsOf = -1;
+        /** Deltas that follow a gap, so that a snapshot taken before them is no new gap. */
+        final ArrayDeque<Deltas> kept = new ArrayDeque<>();
+        long keptDeltas;
+        /** Whether a snapshot is asked for or arriving: then another one would be in its way. */
+        boolean asked;
 
         Owner(NodeId life) {
             this.life = life;
+        }
+
+        void forgetKept() {
+            kept.clear();
+            keptDeltas = 0;
         }
     }
 
@@ -109,7 +122,14 @@ final class ClusterFacts {
             return false;
         }
         owner.dead = false;
-        return !owner.complete;
+        return !owner.complete && ask(owner);
+    }
+
+    /** True when nobody did lately. */
+    private static boolean ask(Owner owner) {
+        boolean first = !owner.asked;
+        owner.asked = true;
+        return first;
     }
 
     /** A life is over, or is not to be reached by anybody: its blocks are unreadable from now on. */
@@ -136,6 +156,24 @@ final class ClusterFacts {
                 .toList();
     }
 
+    /** Those of them that neither were asked nor sent a part of the answer since the last call: to be asked again. */
+    synchronized List<NodeId> silent() {
+        List<NodeId> silent = new ArrayList<>();
+        for (Owner owner : owners.values()) {
+            if (!owner.dead && !owner.complete && !owner.asked) {
+                silent.add(owner.life);
+            }
+            owner.asked = false;
+        }
+        return silent;
+    }
+
+    /** The life of a name that is a member and said where it is reached. */
+    synchronized @Nullable NodeId present(String name) {
+        Owner owner = owners.get(name);
+        return owner != null && !owner.dead && members.containsKey(owner.life) ? owner.life : null;
+    }
+
     /** The life of a name that was heard of last, dead or not. */
     synchronized @Nullable NodeId lastLife(String name) {
         Owner owner = owners.get(name);
@@ -155,14 +193,27 @@ final class ClusterFacts {
         }
         if (!owner.complete || deltas.first() > owner.sequence + 1) {
             owner.complete = false;
-            return true;
+            keep(owner, deltas);
+            return ask(owner);
         }
+        applyNext(owner, deltas);
+        return false;
+    }
+
+    private void applyNext(Owner owner, Deltas deltas) {
         long skip = owner.sequence + 1 - deltas.first();
         for (int i = (int) Math.min(skip, deltas.deltas().size()); i < deltas.deltas().size(); i++) {
             apply(owner, deltas.deltas().get(i));
             owner.sequence++;
         }
-        return false;
+    }
+
+    private static void keep(Owner owner, Deltas deltas) {
+        if (owner.keptDeltas + deltas.deltas().size() > MAX_KEPT) {
+            owner.forgetKept();
+        }
+        owner.kept.add(deltas);
+        owner.keptDeltas += deltas.deltas().size();
     }
 
     /** Takes a part in, and replaces the owner's facts when it was the last one missing. */
@@ -176,15 +227,25 @@ final class ClusterFacts {
             owner.parts.clear();
             owner.partsOf = snapshot.sequence();
         }
+        owner.asked = true;
         owner.parts.put(snapshot.part(), snapshot.facts());
         if (owner.parts.size() < snapshot.parts()) {
             return;
         }
         List<List<Delta>> whole = new ArrayList<>(owner.parts.values());
+        List<Deltas> kept = List.copyOf(owner.kept);
         forgetFacts(owner);
         whole.forEach(part -> part.forEach(fact -> apply(owner, fact)));
         owner.sequence = snapshot.sequence();
         owner.complete = true;
+        for (Deltas deltas : kept) {
+            if (deltas.first() <= owner.sequence + 1) {
+                applyNext(owner, deltas);
+            } else {
+                owner.complete = false;
+                keep(owner, deltas);
+            }
+        }
     }
 
     /** All facts of an owner as deltas from nothing. */
@@ -240,6 +301,8 @@ final class ClusterFacts {
         owner.partsOf = -1;
         owner.sequence = 0;
         owner.complete = false;
+        owner.forgetKept();
+        owner.asked = false;
     }
 
     private void apply(Owner owner, Delta delta) {

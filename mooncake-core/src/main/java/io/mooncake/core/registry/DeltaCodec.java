@@ -13,7 +13,9 @@ import io.mooncake.core.registry.Delta.Unread;
 import io.mooncake.core.registry.Delta.Written;
 import io.mooncake.core.registry.RegistryMessage.Ask;
 import io.mooncake.core.registry.RegistryMessage.Deltas;
+import io.mooncake.core.registry.RegistryMessage.LatestLife;
 import io.mooncake.core.registry.RegistryMessage.Snapshot;
+import io.mooncake.core.registry.RegistryMessage.WhichLife;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -29,10 +31,10 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   0    magic            2   4D 52 ("MR")
  *   2    version          1   1; a message of another version is refused whole
- *   3    type             1   1 DELTAS, 2 SNAPSHOT, 3 ASK
+ *   3    type             1   1 DELTAS, 2 SNAPSHOT, 3 ASK, 4 WHICH_LIFE, 5 LATEST_LIFE
  *   4    body length      4   bytes after the header
- *   8    incarnation      8   of the sender
- *   16   sequence         8   DELTAS: of the first record; SNAPSHOT: of the last delta that is in it; ASK: 0
+ *   8    incarnation      8   of the sender; LATEST_LIFE: the latest known of that name
+ *   16   sequence         8   DELTAS: of the first record; SNAPSHOT: of the last delta that is in it; else 0
  *   24   part             2   SNAPSHOT; else 0
  *   26   parts            2   SNAPSHOT; else 0
  *   28   records          2
@@ -60,6 +62,8 @@ final class DeltaCodec {
     private static final int DELTAS = 1;
     private static final int SNAPSHOT = 2;
     private static final int ASK = 3;
+    private static final int WHICH_LIFE = 4;
+    private static final int LATEST_LIFE = 5;
     private static final int NODE = 1;
     private static final int WRITTEN = 2;
     private static final int EVICTED = 3;
@@ -74,7 +78,7 @@ final class DeltaCodec {
         List<Delta> records = switch (message) {
             case Deltas deltas -> deltas.deltas();
             case Snapshot snapshot -> snapshot.facts();
-            case Ask _ -> List.of();
+            case Ask _,WhichLife _,LatestLife _ -> List.of();
         };
         List<byte[]> bodies = new ArrayList<>(records.size());
         long length = 0;
@@ -101,7 +105,7 @@ final class DeltaCodec {
         Snapshot snapshot = message instanceof Snapshot part ? part : null;
         out.putShort(MAGIC)
                 .put(VERSION)
-                .put((byte) (snapshot != null ? SNAPSHOT : message instanceof Deltas ? DELTAS : ASK))
+                .put((byte) type(message))
                 .putInt(length)
                 .putLong(message.sender().incarnation())
                 .putLong(snapshot != null
@@ -113,6 +117,16 @@ final class DeltaCodec {
                 .put((byte) name.length);
         out.put(NAME_AT, name);
         out.position(HEADER_BYTES);
+    }
+
+    private static int type(RegistryMessage message) {
+        return switch (message) {
+            case Deltas _ -> DELTAS;
+            case Snapshot _ -> SNAPSHOT;
+            case Ask _ -> ASK;
+            case WhichLife _ -> WHICH_LIFE;
+            case LatestLife _ -> LATEST_LIFE;
+        };
     }
 
     private static int type(Delta record) {
@@ -201,6 +215,8 @@ final class DeltaCodec {
                 case DELTAS -> new Deltas(sender, sequence, records(in, records, sender));
                 case SNAPSHOT -> new Snapshot(sender, sequence, part, parts, records(in, records, sender));
                 case ASK -> new Ask(sender);
+                case WHICH_LIFE -> new WhichLife(sender);
+                case LATEST_LIFE -> new LatestLife(sender);
                 default -> throw malformed("is of type " + type, null);
             };
         } catch (MooncakeException e) {

@@ -4,8 +4,10 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.Peer;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +19,41 @@ import org.jspecify.annotations.Nullable;
  */
 public interface Registry {
     /**
+     * Gets ready, and raises a new life above every one that is known of its name. Called once by a node that starts, before anything
+     * is committed or served; may block, as long as it takes to reach the others or to find that there are none.
+     *
+     * @param proposed the life that the node would like to be
+     * @return that one, or the one after the latest known
+     * @throws MooncakeException CONFIG_ERROR when an address cannot be bound
+     */
+    default NodeId begin(NodeId proposed) {
+        return proposed;
+    }
+
+    /**
+     * Names the one who is told of changes among the members, before {@link #join}.
+     *
+     * @param listener must not block; called by a thread of the registry's
+     */
+    default void watch(Consumer<? super MemberChange> listener) {}
+
+    /**
+     * Gives it the node's own messages, for what is large, before {@link #join}.
+     *
+     * @param control carries them between members that know each other's addresses
+     */
+    default void carriedBy(ControlChannel control) {}
+
+    /**
+     * How the registry fares; any thread, at any time.
+     *
+     * @return without troubles where nothing can be wrong
+     */
+    default RegistryStatus status() {
+        return new RegistryStatus(null, nodes().size(), 0, List.of());
+    }
+
+    /**
      * Makes a node known.
      *
      * @param self the node and where its engines listen
@@ -25,9 +62,9 @@ public interface Registry {
     void join(Peer self);
 
     /**
-     * Forgets a node and all its blocks.
+     * Forgets a node and all its blocks; when it is the one that began here, ends what {@link #begin} got ready.
      *
-     * @param node who
+     * @param node who, whether or not it has joined
      */
     void leave(NodeId node);
 

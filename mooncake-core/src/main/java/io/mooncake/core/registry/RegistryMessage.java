@@ -15,7 +15,7 @@ public sealed interface RegistryMessage {
     int MAX_BYTES = 64 * 1024;
 
     /**
-     * Who sends it, with its incarnation.
+     * Whom it is about, with its incarnation: but for {@link LatestLife}, who sends it.
      *
      * @return the owner of the facts, or who asks
      */
@@ -102,4 +102,18 @@ public sealed interface RegistryMessage {
      * @param sender who asks
      */
     record Ask(NodeId sender) implements RegistryMessage {}
+
+    /**
+     * Asks for the latest life that the receiver knows of a name, so that a new one can be later. The one who asks is nobody yet.
+     *
+     * @param sender the life that the asker would like to be
+     */
+    record WhichLife(NodeId sender) implements RegistryMessage {}
+
+    /**
+     * Answers {@link WhichLife}.
+     *
+     * @param sender not who answers, but the latest life known of the asker's name, the asker's own wish at least
+     */
+    record LatestLife(NodeId sender) implements RegistryMessage {}
 }

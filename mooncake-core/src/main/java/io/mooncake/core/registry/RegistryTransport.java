@@ -21,4 +21,14 @@ public interface RegistryTransport {
      * @param message at most {@link RegistryMessage#MAX_BYTES} bytes, not changed any more
      */
     void send(NodeId to, byte[] message);
+
+    /**
+     * The same for a message of many, where there is a better way for them.
+     *
+     * @param to who, in this incarnation
+     * @param message at most {@link RegistryMessage#MAX_BYTES} bytes, not changed any more
+     */
+    default void sendBulk(NodeId to, byte[] message) {
+        send(to, message);
+    }
 }

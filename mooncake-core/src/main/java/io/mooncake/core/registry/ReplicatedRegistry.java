@@ -11,13 +11,20 @@ import io.mooncake.core.registry.Delta.RegionFact;
 import io.mooncake.core.registry.Delta.Written;
 import io.mooncake.core.registry.RegistryMessage.Ask;
 import io.mooncake.core.registry.RegistryMessage.Deltas;
+import io.mooncake.core.registry.RegistryMessage.LatestLife;
 import io.mooncake.core.registry.RegistryMessage.Snapshot;
+import io.mooncake.core.registry.RegistryMessage.WhichLife;
 import io.mooncake.core.transfer.Peer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +34,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   conductor ─ announce, withdraw ─▶ own facts, numbered ─▶ bounded, coalescing ─▶ flush ─▶ transport ─▶ peers
  *   transport ─ onMessage, onMember, onDead ─▶ facts of others; owners to ask, askers to answer ─▶ flush
+ *                                         └▶ listener: who joined, who is dead, who has our name
  * </pre>
  *
  * <p>Reading is for any thread, takes no lock and allocates nothing. {@link #flush()} and {@link #beat()} are for one thread of the
@@ -43,7 +51,15 @@ public final class ReplicatedRegistry implements Registry {
     private final ArrayDeque<Delta> pending = new ArrayDeque<>();
     private final Set<NodeId> toAsk = new LinkedHashSet<>();
     private final Set<NodeId> toAnswer = new LinkedHashSet<>();
+    /** Who asked for the latest life of its name, and which that is. */
+    private final Map<NodeId, NodeId> toTell = new LinkedHashMap<>();
+    /** Lives of others that were reported as joined and not yet as dead, by name. */
+    private final Map<String, NodeId> reported = new HashMap<>();
+    private Consumer<? super MemberChange> listener = change -> {};
+    /** The latest life of this node's name that somebody else knew when it began. */
+    private @Nullable NodeId earlier;
     private @Nullable NodeId self;
+    private boolean duplicate;
     private long sequence;
     private long malformed;
 
@@ -59,6 +75,33 @@ public final class ReplicatedRegistry implements Registry {
     // ---- the node's side
 
     @Override
+    public synchronized void watch(Consumer<? super MemberChange> listener) {
+        this.listener = listener;
+    }
+
+    /**
+     * Sends every member the question which life of a name it knows, directly.
+     *
+     * @param proposed the life that the node would like to be
+     */
+    public void ask(NodeId proposed) {
+        transport.broadcast(new WhichLife(proposed).toBytes());
+    }
+
+    /** Raises over what is known here and what was answered to {@link #ask} so far. */
+    @Override
+    public synchronized NodeId begin(NodeId proposed) {
+        NodeId known = later(later(proposed, facts.lastLife(proposed.name())), earlier);
+        return known.equals(proposed) ? proposed : new NodeId(proposed.name(), known.incarnation() + 1);
+    }
+
+    private static NodeId later(NodeId life, @Nullable NodeId other) {
+        return other != null && other.name().equals(life.name()) && other.incarnation() >= life.incarnation()
+                ? other
+                : life;
+    }
+
+    @Override
     public synchronized void join(Peer node) {
         NodeId there = facts.lastLife(node.id().name());
         if (self != null || (there != null && there.incarnation() >= node.id().incarnation())) {
@@ -66,6 +109,7 @@ public final class ReplicatedRegistry implements Registry {
                     + " is known here already; " + node.id() + " needs another name or a later incarnation");
         }
         self = node.id();
+        duplicate = false;
         sequence = 0;
         say(new NodeFacts(node.addresses(), List.of()));
     }
@@ -88,6 +132,7 @@ public final class ReplicatedRegistry implements Registry {
     @Override
     public synchronized void leave(NodeId node) {
         facts.dead(node);
+        report(node.name(), "it left");
         if (node.equals(self)) {
             pending.clear();
             self = null;
@@ -145,6 +190,15 @@ public final class ReplicatedRegistry implements Registry {
     }
 
     /**
+     * Members of which facts are missing: asked for, and not answered yet.
+     *
+     * @return a copy
+     */
+    public List<NodeId> incomplete() {
+        return facts.incomplete();
+    }
+
+    /**
      * Messages and records that could not be read, each dropped alone.
      *
      * @return how many so far
@@ -159,18 +213,34 @@ public final class ReplicatedRegistry implements Registry {
      * A message arrived. Never throws for what stands in it.
      *
      * @param bytes from a member
+     * @return what it said, and what the transport may take from it; null when it cannot be read
      */
-    public synchronized void onMessage(byte[] bytes) {
+    public synchronized @Nullable RegistryMessage onMessage(byte[] bytes) {
         RegistryMessage message;
         try {
             message = RegistryMessage.fromBytes(bytes);
         } catch (MooncakeException e) {
             malformed++;
-            return;
+            return null;
         }
+        switch (message) {
+            case WhichLife asks -> toTell.put(asks.sender(),
+                    later(later(asks.sender(), facts.lastLife(asks.sender().name())), self));
+            case LatestLife told -> earlier = earlier == null ? told.sender() : later(earlier, told.sender());
+            default -> onFacts(message);
+        }
+        return message;
+    }
+
+    private void onFacts(RegistryMessage message) {
         NodeId sender = message.sender();
         if (self != null && sender.name().equals(self.name())) {
-            // An echo, or an earlier life's: of ourselves we know better.
+            // An echo, or an earlier life's: of ourselves we know better. Unless somebody took our name later.
+            if (sender.incarnation() > self.incarnation() && !duplicate) {
+                duplicate = true;
+                listener.accept(new MemberChange(MemberChange.Kind.DUPLICATE, sender, "duplicate name: node " + sender
+                        + " was started later than " + self + ", with the same name; give one of them another"));
+            }
             return;
         }
         switch (message) {
@@ -186,6 +256,25 @@ public final class ReplicatedRegistry implements Registry {
                 }
             }
             case Ask _ -> toAnswer.add(sender);
+            case WhichLife _,LatestLife _ -> throw new AssertionError(message);
+        }
+        report(sender.name(), "a later life of it was heard of");
+    }
+
+    /** Tells the listener what has become of a name since it was told last. */
+    private void report(String name, String why) {
+        NodeId before = reported.get(name);
+        NodeId now = facts.present(name);
+        if (Objects.equals(before, now) || (self != null && self.name().equals(name))) {
+            return;
+        }
+        if (before != null) {
+            reported.remove(name);
+            listener.accept(new MemberChange(MemberChange.Kind.DEAD, before, why));
+        }
+        if (now != null) {
+            reported.put(name, now);
+            listener.accept(new MemberChange(MemberChange.Kind.JOINED, now, "its facts are known here"));
         }
     }
 
@@ -198,16 +287,19 @@ public final class ReplicatedRegistry implements Registry {
         if (!member.equals(self) && facts.member(member)) {
             toAsk.add(member);
         }
+        report(member.name(), "a later life of it is a member");
     }
 
     /**
      * A node is not a member any more: all its blocks are unreadable from now on.
      *
      * @param member who
+     * @param why in words
      */
-    public synchronized void onDead(NodeId member) {
+    public synchronized void onDead(NodeId member, String why) {
         if (!member.equals(self)) {
             facts.dead(member);
+            report(member.name(), why);
             toAsk.remove(member);
             toAnswer.remove(member);
         }
@@ -221,23 +313,22 @@ public final class ReplicatedRegistry implements Registry {
     public int flush() {
         List<Runnable> due = new ArrayList<>();
         synchronized (this) {
+            toTell.forEach((asker, life) -> due.add(() -> transport.send(asker, new LatestLife(life).toBytes())));
+            toTell.clear();
             NodeId owner = self;
-            if (owner == null) {
-                return 0;
-            }
-            while (!pending.isEmpty()) {
+            while (owner != null && !pending.isEmpty()) {
                 long first = sequence - pending.size() + 1;
                 byte[] message = new Deltas(owner, first, fill(pending)).toBytes();
                 due.add(() -> transport.broadcast(message));
             }
-            for (NodeId asked : toAsk) {
-                due.add(() -> transport.send(asked, new Ask(owner).toBytes()));
+            if (owner != null) {
+                toAsk.forEach(asked -> due.add(() -> transport.send(asked, new Ask(owner).toBytes())));
+                toAsk.clear();
             }
-            toAsk.clear();
-            if (!toAnswer.isEmpty()) {
+            if (owner != null && !toAnswer.isEmpty()) {
                 List<byte[]> answer = snapshot(owner);
                 for (NodeId asker : toAnswer) {
-                    answer.forEach(part -> due.add(() -> transport.send(asker, part)));
+                    answer.forEach(part -> due.add(() -> transport.sendBulk(asker, part)));
                 }
                 toAnswer.clear();
             }
@@ -259,7 +350,7 @@ public final class ReplicatedRegistry implements Registry {
                 return;
             }
             message = new Deltas(owner, sequence - pending.size() + 1, List.of()).toBytes();
-            for (NodeId life : facts.incomplete()) {
+            for (NodeId life : facts.silent()) {
                 if (!life.equals(owner)) {
                     toAsk.add(life);
                 }

@@ -18,7 +18,9 @@ import io.mooncake.core.registry.Delta.Unread;
 import io.mooncake.core.registry.Delta.Written;
 import io.mooncake.core.registry.RegistryMessage.Ask;
 import io.mooncake.core.registry.RegistryMessage.Deltas;
+import io.mooncake.core.registry.RegistryMessage.LatestLife;
 import io.mooncake.core.registry.RegistryMessage.Snapshot;
+import io.mooncake.core.registry.RegistryMessage.WhichLife;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -48,6 +50,7 @@ class DeltaCodecTest {
     @Test
     void everyMessageComesBackAsItWas() {
         for (RegistryMessage message : List.of(everything(), new Deltas(A, 12, List.of()), new Ask(A),
+                new WhichLife(A), new LatestLife(A),
                 new Snapshot(A, 0, 0, 1, List.of()), new Snapshot(A, 1L << 60, 6, Snapshot.MAX_PARTS,
                         List.of(new Written(ref(A, "x", 9, 3)))))) {
             assertEquals(message, RegistryMessage.fromBytes(message.toBytes()));

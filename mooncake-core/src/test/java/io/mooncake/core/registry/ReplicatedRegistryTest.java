@@ -149,7 +149,7 @@ class ReplicatedRegistryTest {
         bus.deliverAll();
         a.write("y", 2, 1);
         a.registry.flush();
-        b.registry.onDead(a.id);
+        b.registry.onDead(a.id, "test");
         bus.deliverAll();
         assertEquals(List.of(), b.registry.locations(BlockId.of("x")));
         assertEquals(List.of(), b.registry.locations(BlockId.of("y")));
@@ -175,11 +175,52 @@ class ReplicatedRegistryTest {
         bus.deliverAll();
         late.forEach(bus::deliver);
         b.registry.onMember(old.id);
-        b.registry.onDead(old.id);
+        b.registry.onDead(old.id, "test");
         bus.deliverAll();
         assertEquals(List.of(), b.registry.locations(BlockId.of("x")));
         assertEquals(List.of(DeltaCodecTest.ref(now.id, "y", 1, 0)), b.registry.locations(BlockId.of("y")));
         assertEquals(1, b.registry.nodes().stream().filter(peer -> peer.id().name().equals("a")).count());
+    }
+
+    @Test
+    void aNewLifeIsAboveEveryoneThatAnybodyKnows() {
+        Bus bus = new Bus();
+        bus.join("a", 5);
+        Member b = bus.join("b", 1);
+        bus.deliverAll();
+        b.registry.onDead(new NodeId("a", 5), "killed");
+        // The clock was set back: the life that a proposes is an earlier one.
+        Member again = new Member(bus, new NodeId("a", 3));
+        bus.members.put("a", again);
+        assertEquals(again.id, again.registry.begin(again.id), "it knows nothing itself");
+        again.registry.ask(again.id);
+        bus.deliverAll();
+        assertEquals(new NodeId("a", 6), again.registry.begin(again.id));
+        assertEquals(new NodeId("a", 9), again.registry.begin(new NodeId("a", 9)));
+    }
+
+    @Test
+    void changesAmongTheMembersAreToldOnceEach() {
+        Bus bus = new Bus();
+        Member b = bus.join("b", 1);
+        List<MemberChange> told = new ArrayList<>();
+        b.registry.watch(told::add);
+        Member a = bus.join("a", 1);
+        a.write("x", 1, 0);
+        bus.quiet();
+        b.registry.onDead(a.id, "killed");
+        b.registry.onDead(a.id, "killed");
+        b.registry.onMember(a.id);
+        bus.quiet();
+        Member now = bus.join("a", 2);
+        bus.quiet();
+        byte[] namesake = new Deltas(new NodeId("b", 2), 1, List.of()).toBytes();
+        b.registry.onMessage(namesake);
+        b.registry.onMessage(namesake);
+        assertEquals(List.of("JOINED a#1", "DEAD a#1", "JOINED a#1", "DEAD a#1", "JOINED a#2", "DUPLICATE b#2"),
+                told.stream().map(change -> change.kind() + " " + change.node()).toList());
+        assertEquals("killed", told.get(1).reason());
+        assertNotNull(b.registry.peer(now.id));
     }
 
     @Test
@@ -226,6 +267,39 @@ class ReplicatedRegistryTest {
         bus.quiet();
         for (int i = 0; i < blocks; i++) {
             assertEquals(1, b.registry.locations(BlockId.of("x" + i)).size());
+        }
+    }
+
+    @Test
+    void aJoinerIsUpToDateWhileTheOwnerKeepsAnnouncing() {
+        Bus bus = new Bus();
+        Member a = bus.join("a", 1);
+        for (int i = 0; i < 1_000; i++) {
+            a.write("x" + i, i + 1, i);
+        }
+        bus.deliverAll();
+        Member b = bus.join("b", 1);
+        b.registry.flush();
+        List<Bus.Letter> asks = List.copyOf(bus.letters);
+        bus.letters.clear();
+        asks.forEach(bus::deliver);
+        a.registry.flush();
+        List<Bus.Letter> snapshot = List.copyOf(bus.letters);
+        assertTrue(snapshot.size() > 1, "it has several parts");
+        bus.letters.clear();
+        // It is slow; what a says meanwhile comes first, and b does not ask for another one.
+        for (int i = 0; i < 50; i++) {
+            a.write("y" + i, 2_000 + i, 2_000 + i);
+            a.registry.flush();
+            while (!bus.letters.isEmpty()) {
+                bus.deliver(bus.letters.removeFirst());
+            }
+            b.registry.flush();
+        }
+        assertEquals(0, bus.letters.size(), "b asked again and again");
+        snapshot.forEach(bus::deliver);
+        for (BlockRef ref : a.truth.values()) {
+            assertEquals(List.of(ref), b.registry.locations(ref.id()));
         }
     }
 
@@ -282,7 +356,7 @@ class ReplicatedRegistryTest {
                 case 8 -> {
                     Member other = all.get(random.nextInt(all.size()));
                     if (other != member && random.nextBoolean()) {
-                        member.registry.onDead(other.id);
+                        member.registry.onDead(other.id, "test");
                     } else if (other != member) {
                         member.registry.onMember(other.id);
                     }

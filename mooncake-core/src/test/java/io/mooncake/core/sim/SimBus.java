@@ -96,7 +96,7 @@ final class SimBus {
         Member gone = members.get(id.name());
         if (gone != null && gone.id.equals(id)) {
             members.remove(id.name());
-            members.values().forEach(other -> notice(() -> other.registry.onDead(id)));
+            members.values().forEach(other -> notice(() -> other.registry.onDead(id, "it left")));
         }
     }
 
@@ -106,8 +106,8 @@ final class SimBus {
             Member a = members.get(one);
             Member b = members.get(other);
             if (a != null && b != null && cuts.contains(pair(one, other))) {
-                a.registry.onDead(b.id);
-                b.registry.onDead(a.id);
+                a.registry.onDead(b.id, "cut");
+                b.registry.onDead(a.id, "cut");
             }
         });
     }
