@@ -59,7 +59,7 @@ abstract class Lane {
 
     private boolean receive() throws IOException {
         boolean any = false;
-        for (int budget = poller.budget(this); budget > 0;) {
+        for (int budget = poller.receiveBudget(this); budget > 0;) {
             int got = read(budget);
             if (got < 0) {
                 throw new LaneLost(Kind.PEER_UNREACHABLE, "the peer closed the connection");

