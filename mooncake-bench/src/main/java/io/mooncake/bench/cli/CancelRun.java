@@ -115,8 +115,7 @@ final class CancelRun implements AutoCloseable {
         everywhere(seat -> {
             while (goesOn() && begun.getAndIncrement() < settings.count()) {
                 seat.submit();
-                awaitMoment(seat);
-                cancel(seat);
+                cancel(seat, awaitMoment(seat));
                 figures.show(progress);
             }
         });
@@ -177,7 +176,7 @@ final class CancelRun implements AutoCloseable {
      * Until about a random part of the bytes is there, or all are: a third of what is left to wait at a time, at the pull's own pace,
      * and as many bytes ahead as came in the meantime on average before.
      */
-    private void awaitMoment(CancelSeat seat) {
+    private double awaitMoment(CancelSeat seat) {
         Transfer transfer = seat.transfer();
         double wanted = seat.random().nextDouble(EARLIEST, 1) * seat.source().length();
         double enough = wanted - lead;
@@ -188,10 +187,11 @@ final class CancelRun implements AutoCloseable {
             LockSupport.parkNanos(Math.clamp((long) ((enough - received) * pace / 3), STEP_NS, LONGEST_STEP_NS));
             received = transfer.received();
         }
-        lead = Math.max(0, lead + LEARN * (received - wanted));
+        return wanted;
     }
 
-    private void cancel(CancelSeat seat) {
+    /** Cancels a pull of which so many bytes were to be there, and measures when its memory is another owner's. */
+    private void cancel(CancelSeat seat, double wanted) {
         Transfer transfer = seat.transfer();
         long size = seat.source().length();
         CancelSeat.Reused memory;
@@ -199,6 +199,7 @@ final class CancelRun implements AutoCloseable {
         calm.readLock().lock();
         try {
             received = transfer.received();
+            lead = Math.max(0, lead + LEARN * (received - wanted));
             long start = System.nanoTime();
             boolean inTime = transfer.cancel();
             free(seat);
