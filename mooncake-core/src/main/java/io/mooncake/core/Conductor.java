@@ -9,7 +9,7 @@ import org.agrona.concurrent.Agent;
 
 /**
  * The node's agent for everything that is not moving bytes: it acts on the slots that were marked, evicts, ends holds by their time,
- * commits pulled replicas and starts further attempts.
+ * commits pulled replicas, starts further attempts, and says what reads from other nodes take.
  *
  * <pre>
  *   any thread ─▶ slot marks (manager) ─┐
@@ -22,6 +22,7 @@ import org.agrona.concurrent.Agent;
 final class Conductor implements Agent {
     private final Life life;
     private final BlockManager blocks;
+    private final PeerCosts costs;
     private final Runnable wakeup;
     private final LinkedStack<Part> taken = new LinkedStack<>();
     private final ArrayDeque<Part> waiting = new ArrayDeque<>();
@@ -29,9 +30,10 @@ final class Conductor implements Agent {
     private volatile long answered;
     private volatile boolean closed;
 
-    Conductor(Life life, BlockManager blocks, Runnable wakeup) {
+    Conductor(Life life, BlockManager blocks, PeerCosts costs, Runnable wakeup) {
         this.life = life;
         this.blocks = blocks;
+        this.costs = costs;
         this.wakeup = wakeup;
     }
 
@@ -72,7 +74,7 @@ final class Conductor implements Agent {
         long tickets = asked.get();
         // First, since what it ends marks slots.
         long nowNs = life.nowNs();
-        int work = takeIn() + blocks.doWork(nowNs);
+        int work = takeIn() + blocks.doWork(nowNs) + costs.announce(nowNs);
         retry(nowNs);
         if (answered != tickets && blocks.isCaughtUp()) {
             answered = tickets;

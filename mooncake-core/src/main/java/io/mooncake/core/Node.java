@@ -8,6 +8,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.RegistryStatus;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
@@ -196,6 +197,15 @@ public final class Node implements AutoCloseable {
      */
     public List<NodeId> nodes() {
         return parts.sources().registry().nodes().stream().map(Peer::id).toList();
+    }
+
+    /**
+     * What reads between nodes take, as each measured its own and told the others: what blocks are read by.
+     *
+     * @return a pair for each reader and holder of which anything is known; this node's own as of now, the others' a few seconds old
+     */
+    public List<PairFigures> matrix() {
+        return parts.sources().costs().pairs();
     }
 
     /**

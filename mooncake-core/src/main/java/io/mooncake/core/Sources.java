@@ -20,17 +20,25 @@ import org.jspecify.annotations.Nullable;
  * @param blocks what is here
  * @param registry who has what elsewhere
  * @param scheduler chooses between holders
- * @param loads what it may go by
+ * @param costs what it may go by
  * @param engines those that are equally good for a read, in the order of preference
  * @param shared views of blocks of nodes of this host
  */
-record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, PeerLoads loads,
+record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, PeerCosts costs,
         List<TransferEngine> engines, SharedBlocks shared) {
     /** A holder of any version: this node before all others. */
     @Nullable
     BlockRef find(BlockId id) {
+        return find(id, Piece.WHOLE);
+    }
+
+    private @Nullable BlockRef find(BlockId id, long length) {
         BlockRef local = blocks.find(id);
-        return local != null ? local : scheduler.source(registry.locations(id), loads);
+        return local != null ? local : scheduler.source(registry.locations(id), bytes(length), costs);
+    }
+
+    private static long bytes(long length) {
+        return length == Piece.WHOLE ? Long.MAX_VALUE : length;
     }
 
     /** A holder of what a part wants that it has not tried yet. */
@@ -38,7 +46,7 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     BlockRef find(Part part) {
         BlockRef wanted = part.piece.ref();
         if (part.tried.isEmpty()) {
-            return wanted != null ? wanted : find(part.piece.id());
+            return wanted != null ? wanted : find(part.piece.id(), part.piece.length());
         }
         BlockRef local = blocks.find(part.piece.id());
         if (local != null && isCandidate(part, local)) {
@@ -48,7 +56,7 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
                 .stream()
                 .filter(ref -> isCandidate(part, ref))
                 .toList();
-        return scheduler.source(holders, loads);
+        return scheduler.source(holders, bytes(part.piece.length()), costs);
     }
 
     private static boolean isCandidate(Part part, BlockRef ref) {
@@ -76,7 +84,7 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
 
     /** The same for what exactly a reference names. */
     boolean acquireOnHost(BlockRef ref, BlockView view) {
-        Peer owner = ref.node().equals(loads.self()) ? null : registry.peer(ref.node());
+        Peer owner = ref.node().equals(costs.self()) ? null : registry.peer(ref.node());
         SharedBlock pinned = owner == null
                 ? null
                 : shared.pin(owner, ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), ref.length());

@@ -115,6 +115,23 @@ public interface Registry {
     void announce(BlockRef written);
 
     /**
+     * What the node measured between itself and another one, in place of what it said of that pair before. A registry may have no room for
+     * it.
+     *
+     * @param measured whole; without figures to withdraw it
+     */
+    default void announce(PairFigures measured) {}
+
+    /**
+     * What all nodes measured.
+     *
+     * @return the pairs that were announced of which both are known to live
+     */
+    default List<PairFigures> figures() {
+        return List.of();
+    }
+
+    /**
      * A block of the node is gone.
      *
      * @param evicted as announced
