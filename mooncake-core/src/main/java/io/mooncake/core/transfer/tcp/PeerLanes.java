@@ -229,6 +229,18 @@ final class PeerLanes {
         }
     }
 
+    /** Membership says that the peer is dead: what it has not sent by now is not waited for. */
+    void onDead(String reason) {
+        LaneLost why = LaneLost.dead(reason);
+        if (lanes.isEmpty()) {
+            asking = false;
+            failed(why, false);
+        }
+        while (!lanes.isEmpty()) {
+            poller.lose(lanes.getLast(), why);
+        }
+    }
+
     /** A lane was lost or not to be had: leaves the peer alone for a while, and without any lane ends what waits. */
     private void failed(Exception why, boolean onceMoreAtOnce) {
         MooncakeException cause = cause(why);
@@ -440,7 +452,7 @@ final class PeerLanes {
     void onLost(ClientLane lane, Exception why) {
         lanes.remove(lane);
         MooncakeException cause = cause(why);
-        boolean mayHelp = cause.kind() == Kind.PEER_UNREACHABLE;
+        boolean mayHelp = cause.kind() == Kind.PEER_UNREACHABLE && !(why instanceof LaneLost lost && lost.isDeath());
         InFlight table = lane.inFlight();
         for (int i = 0; i <= table.highest(); i++) {
             InFlight.Slot slot = table.at(i);

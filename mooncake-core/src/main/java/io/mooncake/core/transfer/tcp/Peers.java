@@ -5,6 +5,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Inbox;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
@@ -64,6 +65,13 @@ final class Peers {
 
     void onMessage(Message message) {
         peer(message.to).add(message);
+    }
+
+    void onDead(Inbox.Death death) {
+        PeerLanes dead = byId.get(death.life());
+        if (dead != null) {
+            dead.onDead(death.reason());
+        }
     }
 
     private PeerLanes peer(Peer peer) {

@@ -163,6 +163,9 @@ final class TcpPoller implements Poller {
                 peers.onMessage((Message) command);
             }
         }
+        for (Inbox.Death death = inbox.pollDeath(); death != null; death = inbox.pollDeath()) {
+            peers.onDead(death);
+        }
         peers.takeAnswers();
         peers.pump();
         return taken;
