@@ -1,6 +1,7 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
@@ -132,6 +133,26 @@ public interface BlockStore {
      * @return a hold on the leading ones of them that are still here
      */
     Hold hold(List<BlockRef> refs, Duration ttl);
+
+    /**
+     * Keeps blocks of this node for one that will pull them. The hold ends by itself a few milliseconds after that node has announced replicas
+     * of all of them, or is dead; what it reads into memory of its own it does not announce, so that it may say when it has it, and the
+     * hold is closed, or its time runs out.
+     *
+     * @param refs references to blocks of this node
+     * @param consumer who will pull them, in this incarnation
+     * @param ttl how long at most
+     * @return a hold on the leading ones of them that are still here
+     */
+    Hold hold(List<BlockRef> refs, NodeId consumer, Duration ttl);
+
+    /**
+     * Whether a holder is a primary one of its version: the node that wrote it as long as it is known to have it, else each.
+     *
+     * @param ref the block where it is
+     * @return as far as is known here
+     */
+    boolean isPrimary(BlockRef ref);
 
     /**
      * Prepares reads of any blocks, wherever they are.

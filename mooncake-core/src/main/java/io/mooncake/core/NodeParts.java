@@ -137,10 +137,10 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         Peer self = new Peer(id, addresses(engines), site(config));
         PeerCosts costs = new PeerCosts(self, registry, engines, environment.nanoClock());
         Sources sources = new Sources(blocks, registry, environment.scheduler(), costs, engines, views(engines));
-        Conductor conductor = new Conductor(life, blocks, costs, doorbell);
+        Conductor conductor = new Conductor(life, sources, doorbell);
 
         registry.carriedBy(control);
-        registry.watch(change -> onChange(life, nodeEvents, costs, change));
+        registry.watch(change -> onChange(life, nodeEvents, sources, change));
         undo.push(() -> registry.leave(id));
         registry.join(self);
         AgentGroup agents = startAgents(config, engines.reversed().stream().map(TransferEngine::poller).toList(),
@@ -170,11 +170,12 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     }
 
     /** A thread of the registry's. */
-    private static void onChange(Life life, NodeEvents events, PeerCosts costs, MemberChange change) {
+    private static void onChange(Life life, NodeEvents events, Sources sources, MemberChange change) {
         switch (change.kind()) {
             case JOINED -> events.raise(NodeEvent.Kind.JOINED, change.node(), change.reason());
             case DEAD -> {
-                costs.forget(change.node());
+                sources.engines().forEach(engine -> engine.onPeerDead(change.node(), change.reason()));
+                sources.costs().forget(change.node());
                 events.raise(NodeEvent.Kind.DEAD, change.node(), change.reason());
             }
             case DUPLICATE -> {

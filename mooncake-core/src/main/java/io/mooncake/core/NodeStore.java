@@ -4,6 +4,7 @@ import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
@@ -108,6 +109,19 @@ final class NodeStore implements BlockStore, TransferHost {
     public Hold hold(List<BlockRef> refs, Duration ttl) {
         checkOpen();
         return node.blocks().hold(refs, positiveNs("ttl", ttl));
+    }
+
+    @Override
+    public Hold hold(List<BlockRef> refs, NodeId consumer, Duration ttl) {
+        Hold hold = hold(refs, ttl);
+        node.conductor().holdFor(consumer, hold);
+        return hold;
+    }
+
+    @Override
+    public boolean isPrimary(BlockRef ref) {
+        checkOpen();
+        return node.sources().registry().isPrimary(ref);
     }
 
     @Override

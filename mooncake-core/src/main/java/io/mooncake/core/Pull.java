@@ -330,22 +330,25 @@ final class Pull implements TransferWork, ReadListener {
             // Only replicas come here so; one that is not committed was given up.
             case OK -> end(part, committed ? Outcome.OK : Outcome.CANCELED, null);
             case STALE -> {
-                node.events().raise(BlockEvent.Kind.STALE, source);
+                node.events()
+                        .raise(BlockEvent.Kind.STALE, source,
+                                "its guard has changed: node " + source.node() + " evicted or replaced it");
                 retryOrEnd(part, Outcome.STALE, null);
             }
             case CHECKSUM -> {
-                node.events().raise(BlockEvent.Kind.DAMAGED, source);
+                node.events()
+                        .raise(BlockEvent.Kind.DAMAGED, source,
+                                "the checksum of what node " + source.node() + " gave is another than when it was written");
                 if (source.node().equals(node.life().id) && stillHere(source) != null) {
                     blocks().evict(source.id());
                 }
                 retryOrEnd(part, Outcome.CHECKSUM, null);
             }
             case UNREACHABLE -> {
-                node.events().raise(BlockEvent.Kind.LOST, source);
                 MooncakeException cause = part.read.cause();
-                node.nodes()
-                        .raise(NodeEvent.Kind.SUSPECT, source.node(),
-                                cause == null ? "it cannot be reached" : cause.getMessage());
+                String reason = cause == null ? "it cannot be reached" : String.valueOf(cause.getMessage());
+                node.events().raise(BlockEvent.Kind.LOST, source, reason);
+                node.nodes().raise(NodeEvent.Kind.SUSPECT, source.node(), reason);
                 retryOrEnd(part, Outcome.UNREACHABLE, cause);
             }
             case REFUSED -> end(part, Outcome.REFUSED, part.read.cause());

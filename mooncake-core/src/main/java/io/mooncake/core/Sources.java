@@ -44,24 +44,25 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     /** A holder of what a part wants that it has not tried yet. */
     @Nullable
     BlockRef find(Part part) {
-        BlockRef wanted = part.piece.ref();
-        if (part.tried.isEmpty()) {
-            return wanted != null ? wanted : find(part.piece.id(), part.piece.length());
+        Piece piece = part.piece;
+        if (part.tried.isEmpty() && piece.atLeast() == 0) {
+            BlockRef wanted = piece.ref();
+            return wanted != null ? wanted : find(piece.id(), piece.length());
         }
-        BlockRef local = blocks.find(part.piece.id());
+        BlockRef local = blocks.find(piece.id());
         if (local != null && isCandidate(part, local)) {
             return local;
         }
-        List<BlockRef> holders = registry.locations(part.piece.id())
-                .stream()
-                .filter(ref -> isCandidate(part, ref))
-                .toList();
-        return scheduler.source(holders, bytes(part.piece.length()), costs);
+        List<BlockRef> holders = registry.locations(piece.id()).stream().filter(ref -> isCandidate(part, ref)).toList();
+        return scheduler.source(holders, bytes(piece.length()), costs);
     }
 
     private static boolean isCandidate(Part part, BlockRef ref) {
         BlockRef wanted = part.piece.ref();
-        return (wanted == null || wanted.version().equals(ref.version())) && !part.tried.contains(ref);
+        boolean fits = wanted != null
+                ? wanted.version().equals(ref.version())
+                : ref.version().counter() >= part.piece.atLeast();
+        return fits && !part.tried.contains(ref);
     }
 
     /** The engine that moves so many bytes of a region best. */

@@ -108,6 +108,28 @@ public interface Registry {
     }
 
     /**
+     * Whether a holder is a primary one of its version. The first is the node that wrote it; when that is dead, or has it no more, each holder
+     * is, without an election.
+     *
+     * @param ref the block where it is
+     * @return as far as is known here
+     */
+    default boolean isPrimary(BlockRef ref) {
+        long writer = ref.version().writer();
+        if (ref.node().incarnation() == writer) {
+            return true;
+        }
+        List<BlockRef> refs = locations(ref.id());
+        for (int i = 0; i < refs.size(); i++) {
+            BlockRef other = refs.get(i);
+            if (other.version().equals(ref.version()) && other.node().incarnation() == writer) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /**
      * A block of the node is there.
      *
      * @param written where
