@@ -41,7 +41,7 @@ final class NodeStore implements BlockStore, TransferHost {
         node.life().checkOpen();
     }
 
-    private static long positiveNs(String what, Duration time) {
+    static long positiveNs(String what, Duration time) {
         if (time.isNegative() || time.isZero()) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT, what + " " + time + " must be positive");
         }
@@ -50,7 +50,7 @@ final class NodeStore implements BlockStore, TransferHost {
 
     @Override
     public BlockWriter allocate(BlockId id, long length, Placement placement) {
-        checkOpen();
+        node.life().checkTakesBlocks();
         if (placement.tier() != Tier.DRAM) {
             throw new MooncakeException(Kind.UNSUPPORTED,
                     "block " + id + ": node " + node.life().id + " has no tier " + placement.tier() + ", only DRAM");
@@ -141,8 +141,7 @@ final class NodeStore implements BlockStore, TransferHost {
                     Bounds.check(pages.pages(), 0, Math.max(0, piece.length()), pages.pages().length());
                     poolMemoryOnly = false;
                 }
-                case Destination.Replica _ -> {
-                }
+                case Destination.Replica _ -> node.life().checkTakesBlocks();
             }
         }
         CompletionQueue completions = options.completions();
