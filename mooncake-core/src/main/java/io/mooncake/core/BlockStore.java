@@ -14,6 +14,7 @@ import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a compute engine reads and writes blocks with. Any thread, virtual ones too. After the node is closed every method throws
@@ -177,6 +178,17 @@ public interface BlockStore {
      * @throws MooncakeException INVALID_ARGUMENT for a transfer of another store
      */
     List<BlockId> recompute(Transfer transfer);
+
+    /**
+     * Which version a piece brought, and from whom: of an id that several write one of them, whole.
+     *
+     * @param transfer prepared by this store, done
+     * @param piece its index
+     * @return null when the piece is not OK
+     * @throws MooncakeException INVALID_ARGUMENT for a transfer of another store
+     */
+    @Nullable
+    BlockRef source(Transfer transfer, int piece);
 
     /**
      * Where many transfers can be polled when they are done, as {@link TransferOptions#withCompletions} says.

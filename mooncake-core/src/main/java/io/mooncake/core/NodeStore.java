@@ -12,6 +12,7 @@ import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.transfer.CompletionQueue;
+import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import io.mooncake.core.transfer.TransferHost;
@@ -21,6 +22,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** The store of one node: checks, then hands on to the block manager or to a {@link Pull}. */
 final class NodeStore implements BlockStore, TransferHost {
@@ -157,11 +159,22 @@ final class NodeStore implements BlockStore, TransferHost {
 
     @Override
     public List<BlockId> recompute(Transfer transfer) {
+        Pull pull = own(transfer);
+        return Arrays.stream(transfer.recompute()).mapToObj(pull::id).distinct().toList();
+    }
+
+    @Override
+    public @Nullable BlockRef source(Transfer transfer, int piece) {
+        Pull pull = own(transfer);
+        return transfer.outcome(piece) == Outcome.OK ? pull.source(piece) : null;
+    }
+
+    private Pull own(Transfer transfer) {
         if (!(transfer.work() instanceof Pull pull) || !pull.isOf(pulls)) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT,
                     transfer + " is not of node " + node.life().id + ": ask the store that prepared it");
         }
-        return Arrays.stream(transfer.recompute()).mapToObj(pull::id).distinct().toList();
+        return pull;
     }
 
     @Override

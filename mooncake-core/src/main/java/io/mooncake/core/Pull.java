@@ -56,6 +56,12 @@ final class Pull implements TransferWork, ReadListener {
         return parts[piece].piece.id();
     }
 
+    /** Where a piece was read from last. */
+    @Nullable
+    BlockRef source(int piece) {
+        return parts[piece].source;
+    }
+
     @Override
     public int stage(int piece) {
         return parts[piece].piece.stage();

@@ -3,6 +3,7 @@ package io.mooncake.core;
 import static io.mooncake.core.TestNodes.BLOCK;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -18,6 +19,7 @@ import io.mooncake.core.registry.MemberChange;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Transfer;
 import io.mooncake.testing.ForwardingRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -161,6 +163,34 @@ class PeerFactsTest {
             MooncakeException both = assertThrows(MooncakeException.class,
                     () -> Piece.of(second, 0, Piece.WHOLE, Destination.at(region, 0)).withAtLeast(1));
             assertEquals(MooncakeException.Kind.INVALID_ARGUMENT, both.kind());
+        }
+    }
+
+    @Test
+    void ofAnIdThatTwoWriteEachReadBringsOneAndSaysWhich() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a");
+            Node b = nodes.start("b");
+            Node c = nodes.start("c");
+            BlockRef ofA;
+            BlockRef ofB;
+            try (BlockWriter one = a.store().allocate(ID, BLOCK); BlockWriter other = b.store().allocate(ID, BLOCK)) {
+                one.segment().fill((byte) 1);
+                other.segment().fill((byte) 2);
+                ofA = one.commit();
+                ofB = other.commit();
+            }
+            TestNodes.announced(a);
+            TestNodes.announced(b);
+            Region region = nodes.region(c, BLOCK);
+            Transfer transfer = TestNodes.prepare(c, Piece.of(ID, 0, Piece.WHOLE, Destination.at(region, 0)),
+                    Piece.replica(BlockId.of("nobody's"))).submit();
+            transfer.join();
+            BlockRef source = Objects.requireNonNull(c.store().source(transfer, 0));
+            assertTrue(source.equals(ofA) || source.equals(ofB));
+            assertTrue(TestNodes.isAll(TestNodes.segment(region), 0, BLOCK, source.equals(ofA) ? 1 : 2));
+            assertNull(c.store().source(transfer, 1));
+            assertThrows(MooncakeException.class, () -> a.store().source(transfer, 0));
         }
     }
 

@@ -44,6 +44,7 @@ class SlowLinkTest {
     /** Whom the reader read from, in order. */
     private final List<String> chosen = new ArrayList<>();
     private long clockNs;
+    @SuppressWarnings("NullAway.Init") // by the node that is started last
     private FaultyEngine link;
     private Node reader;
     private Region region;

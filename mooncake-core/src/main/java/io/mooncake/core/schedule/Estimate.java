@@ -46,8 +46,9 @@ final class Estimate {
             double weight = far
                     ? 1
                     : Math.max(LEAST_WEIGHT, 1 - Math.pow(0.5, (double) (nowNs - measuredNs) / HALF_LIFE_NS));
+            long bytesBefore = readBytes;
             readNs = Math.max(1, before + Math.round(weight * (ns - before)));
-            readBytes += Math.round(weight * (bytes - readBytes));
+            readBytes = bytesBefore + Math.round(weight * (bytes - bytesBefore));
             doubted = false;
         }
         measuredNs = nowNs;

@@ -1,12 +1,11 @@
 package io.mooncake.core.schedule;
 
-import java.util.ArrayList;
+import io.mooncake.core.registry.PairFigures.Figure;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
-import io.mooncake.core.registry.PairFigures.Figure;
 
 /**
  * Measures one way to one life of a peer: what a read takes by itself, however many wait there. Any thread; takes no lock, and allocates
