@@ -38,7 +38,8 @@ import org.jspecify.annotations.Nullable;
  * @param agents its threads
  * @param environment clocks, threads and the other nodes
  */
-public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Topology topology, Timeouts timeouts, Agents agents,
+public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Topology topology, Timeouts timeouts,
+        Agents agents,
         Environment environment) {
     /** {@link Pool#sharedMemory}: shared where there is room. */
     public static final String SHARED_MEMORY_AUTO = "auto";

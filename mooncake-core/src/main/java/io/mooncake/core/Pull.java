@@ -344,7 +344,8 @@ final class Pull implements TransferWork, ReadListener {
             case CHECKSUM -> {
                 node.events()
                         .raise(BlockEvent.Kind.DAMAGED, source,
-                                "the checksum of what node " + source.node() + " gave is another than when it was written");
+                                "the checksum of what node " + source.node()
+                                        + " gave is another than when it was written");
                 if (source.node().equals(node.life().id) && stillHere(source) != null) {
                     blocks().evict(source.id());
                 }

@@ -35,15 +35,18 @@ class LeaveTest {
 
             assertEquals(0, a.leave(TestNodes.LONG));
 
-            assertEquals(List.of(b.id(), c.id()), b.nodes().stream().sorted((x, y) -> x.name().compareTo(y.name())).toList());
+            assertEquals(List.of(b.id(), c.id()),
+                    b.nodes().stream().sorted((x, y) -> x.name().compareTo(y.name())).toList());
             Region region = nodes.region(c, BLOCK);
             for (int i = 0; i < BLOCKS; i++) {
                 BlockId id = BlockId.of("k" + i);
-                assertEquals(1, c.store().locations(id).size(), "one copy more of each, and none of what was there twice");
+                assertEquals(1, c.store().locations(id).size(),
+                        "one copy more of each, and none of what was there twice");
                 assertEquals(Outcome.OK, c.store().read(id, 0, Piece.WHOLE, region, 0));
                 assertTrue(TestNodes.isAll(TestNodes.segment(region), 0, BLOCK, i));
             }
-            assertTrue(b.counters().get(Counter.BLOCKS_REPLICATED) > 2 && c.counters().get(Counter.BLOCKS_REPLICATED) > 2,
+            assertTrue(
+                    b.counters().get(Counter.BLOCKS_REPLICATED) > 2 && c.counters().get(Counter.BLOCKS_REPLICATED) > 2,
                     "each takes its share");
             assertThrows(MooncakeException.class, () -> a.store().allocate(BlockId.of("late"), BLOCK));
         }

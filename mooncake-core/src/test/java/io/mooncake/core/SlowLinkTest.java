@@ -151,9 +151,10 @@ class SlowLinkTest {
 
         link.slow(node(slow).id(), 0);
         long repairedNs = time.nowNs();
-        do {
+        // Once may be a look; twice is use.
+        for (int used = 0; used < 2; used = read(atOnce, 250 * MS).equals(usual) ? used + 1 : 0) {
             assertTrue(time.nowNs() - repairedNs < 30 * SECOND, "not used again");
-        } while (!read(atOnce, 250 * MS).equals(usual) || !read(atOnce, 250 * MS).equals(usual));
+        }
     }
 
     private Node node(String name) {

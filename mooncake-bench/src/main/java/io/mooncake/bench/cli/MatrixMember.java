@@ -151,7 +151,8 @@ public final class MatrixMember implements AutoCloseable {
         static Remote start(String name, long bytes, int reads, NodeSettings settings) {
             List<String> args = new ArrayList<>(List.of(name, Long.toString(bytes), Integer.toString(reads)));
             args.addAll(settings.serving().toArgs());
-            Remote remote = new Remote(Child.start(List.of("--enable-native-access=ALL-UNNAMED"), MatrixMember.class, args));
+            Remote remote = new Remote(
+                    Child.start(List.of("--enable-native-access=ALL-UNNAMED"), MatrixMember.class, args));
             remote.expect("ready");
             return remote;
         }

@@ -1,9 +1,9 @@
 package io.mooncake.bench.cli;
 
+import io.mooncake.core.Destination;
 import io.mooncake.core.Node;
 import io.mooncake.core.NodeConfig;
 import io.mooncake.core.Piece;
-import io.mooncake.core.Destination;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
@@ -102,8 +102,10 @@ final class SlowLink {
             chosen = source == null ? null : source.node().name();
             return source;
         };
-        try (MatrixMember near = new MatrixMember(settings.applyTo(NodeConfig.builder("holder-0").registry(registry)), bytes);
-                MatrixMember far = new MatrixMember(settings.applyTo(NodeConfig.builder("holder-1").registry(registry)), bytes);
+        try (MatrixMember near = new MatrixMember(settings.applyTo(NodeConfig.builder("holder-0").registry(registry)),
+                bytes);
+                MatrixMember far = new MatrixMember(settings.applyTo(NodeConfig.builder("holder-1").registry(registry)),
+                        bytes);
                 Node reader = Node.start(settings
                         .applyTo(NodeConfig.builder("reader").registry(new Detour(registry, relays)).scheduler(watched))
                         .blockSize(1 << 20)

@@ -38,7 +38,8 @@ class MatrixCommandTest {
         StringWriter text = new StringWriter();
         report.print(new PrintWriter(text));
         List<String> lines = text.toString().lines().toList();
-        assertTrue(lines.get(1).startsWith("a                b                rack     tcp         1MiB        410.0     2.558"),
+        assertTrue(lines.get(1)
+                .startsWith("a                b                rack     tcp         1MiB        410.0     2.558"),
                 text::toString);
         assertTrue(lines.get(4).endsWith("SLOW: 2.2 x the median of its class"), text::toString);
         assertEquals("1 of 6 are slower than 2.0 x the median of their class", lines.getLast());
@@ -50,7 +51,8 @@ class MatrixCommandTest {
         CliRun run = CliRun.of("matrix", "--nodes", "3", "--size", "256KiB", "--reads", "5", "--json", json.toString());
         assertEquals(Main.OK, run.exitCode(), run::err);
         String text = Files.readString(json);
-        for (String line : List.of("node-0           node-1           process", "node-2           node-1           process")) {
+        for (String line : List.of("node-0           node-1           process",
+                "node-2           node-1           process")) {
             assertTrue(run.out().contains(line), run::out);
         }
         assertEquals(6, text.lines().filter(line -> line.contains("\"readBytes\": 262144")).count(), text);

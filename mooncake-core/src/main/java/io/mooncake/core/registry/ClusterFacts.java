@@ -322,7 +322,8 @@ final class ClusterFacts {
 
     private void apply(Owner owner, Delta delta) {
         switch (delta) {
-            case NodeFacts facts -> members.put(owner.life, new Member(new Peer(owner.life, facts.addresses(), facts.site()), facts));
+            case NodeFacts facts ->
+                members.put(owner.life, new Member(new Peer(owner.life, facts.addresses(), facts.site()), facts));
             case Written written -> put(owner, written.ref());
             case Evicted evicted -> {
                 BlockRef there = owner.blocks.get(evicted.id());
