@@ -349,6 +349,11 @@ final class PeerLanes {
                             + ": offset " + read.offset() + " + " + read.length() + " > length " + region.length
                             + " (or negative)"));
         } else {
+            ReadStatus over = poller.expired(ranges.read(), poller.nowNs());
+            if (over != null) {
+                end(ranges, over, null);
+                return;
+            }
             ranges.cut();
             lane.request(ranges, region);
             if (ranges.hasMore()) {
@@ -416,15 +421,25 @@ final class PeerLanes {
         poller.end(read, status, cause);
     }
 
-    /** Ends what waits and is due. */
     void tick(long nowNs) {
         if (asking && nowNs - askedNs >= poller.config().times().connectNs()) {
             asking = false;
             failed(new LaneLost(Kind.PEER_UNREACHABLE, "its host's name was not looked up within "
                     + poller.config().times().connectNs() / 1_000_000 + " ms"), false);
         }
+    }
+
+    /** Ends the reads that are due or were given up. */
+    void expire(long nowNs) {
+        int before = reads;
         for (int i = 0; i < waiting.queues().size(); i++) {
             expire(waiting.queues().get(i), nowNs);
+        }
+        for (int i = 0; i < lanes.size(); i++) {
+            lanes.get(i).expire(nowNs);
+        }
+        if (reads != before) {
+            peers.touch(this);
         }
     }
 

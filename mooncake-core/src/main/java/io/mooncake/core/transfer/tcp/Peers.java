@@ -113,6 +113,13 @@ final class Peers {
         }
     }
 
+    /** Ends the reads that are due or were given up. */
+    void expire(long nowNs) {
+        for (int i = 0; i < all.size(); i++) {
+            all.get(i).expire(nowNs);
+        }
+    }
+
     void tick(long nowNs) {
         for (int i = 0; i < all.size(); i++) {
             all.get(i).tick(nowNs);
