@@ -271,7 +271,7 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Topol
             MessageHandler messages, @Nullable Executor callbackExecutor, LongSupplier nanoClock,
             InstantSource wallClock, RandomGenerator random, ThreadFactory threads,
             @Nullable Function<EngineContext, List<TransferEngine>> engines,
-            List<Function<EngineContext, TransferEngine>> addedEngines) {
+            List<Function<EngineContext, @Nullable TransferEngine>> addedEngines) {
         /** Refuses engines that would be ignored. */
         public Environment {
             addedEngines = List.copyOf(addedEngines);

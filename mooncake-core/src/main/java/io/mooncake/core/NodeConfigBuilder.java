@@ -68,7 +68,7 @@ public final class NodeConfigBuilder {
     private RandomGenerator random = RandomGenerator.getDefault();
     private ThreadFactory threads = Thread.ofPlatform().daemon().factory();
     private @Nullable Function<EngineContext, List<TransferEngine>> engines;
-    private final List<Function<EngineContext, TransferEngine>> addedEngines = new ArrayList<>();
+    private final List<Function<EngineContext, @Nullable TransferEngine>> addedEngines = new ArrayList<>();
 
     NodeConfigBuilder(String name) {
         this.name = name;
@@ -467,10 +467,10 @@ public final class NodeConfigBuilder {
     /**
      * Adds an engine to those that a node has by default: it stands behind those of this process and this host, and before TCP.
      *
-     * @param factory makes it; called once, at start
+     * @param factory makes it, or null where it cannot be had and the node is to do without; called once, at start
      * @return this
      */
-    public NodeConfigBuilder addEngine(Function<EngineContext, TransferEngine> factory) {
+    public NodeConfigBuilder addEngine(Function<EngineContext, @Nullable TransferEngine> factory) {
         addedEngines.add(factory);
         return this;
     }

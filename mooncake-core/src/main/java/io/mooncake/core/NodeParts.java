@@ -44,6 +44,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -212,10 +213,12 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
             undo.push(shm.poller()::onClose);
             engines.add(shm);
         }
-        for (Function<EngineContext, TransferEngine> added : config.environment().addedEngines()) {
+        for (Function<EngineContext, @Nullable TransferEngine> added : config.environment().addedEngines()) {
             TransferEngine engine = added.apply(context);
-            undo.push(engine.poller()::onClose);
-            engines.add(engine);
+            if (engine != null) {
+                undo.push(engine.poller()::onClose);
+                engines.add(engine);
+            }
         }
         engines.add(tcp);
         return List.copyOf(engines);

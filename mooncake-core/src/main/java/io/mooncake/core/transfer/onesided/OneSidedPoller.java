@@ -288,7 +288,8 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     private void onProofEnded(ReadProgress read, Slot proof, boolean arrived) {
         LaneState lane = proof.lane();
         long value = landing.value(proof);
-        long postedAt = proof.at;
+        boolean fenced = proof.fenced;
+        long postedAt = proof.postedAt;
         proofs.free(proof);
         if (read.ending != null || !arrived) {
             return;
@@ -299,7 +300,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
             return;
         }
         lane.onProven();
-        read.onProven(lane, postedAt, rules);
+        read.onProven(lane, fenced, postedAt, rules);
         if (read.isProven()) {
             finish(read, ReadStatus.OK, null);
         } else {
