@@ -73,6 +73,18 @@ public interface TransferEngine {
     boolean send(Peer peer, Topic topic, ByteBuffer message);
 
     /**
+     * Whether messages to a peer go by this engine and no other at the moment, so that one that it did not take has to wait: by another one
+     * it could overtake those before it. Any thread.
+     *
+     * @param peer to whom
+     * @param topic for whom there
+     * @return false, unless the engine says otherwise: then the next engine is asked
+     */
+    default boolean carries(Peer peer, Topic topic) {
+        return false;
+    }
+
+    /**
      * The agent that does the work.
      *
      * @return the same one always
