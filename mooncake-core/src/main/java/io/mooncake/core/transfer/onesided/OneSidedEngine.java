@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer.onesided;
 
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Inbox;
@@ -17,7 +18,7 @@ import java.util.function.LongSupplier;
  *
  * <p>Requests that a card has taken can't be recalled, so a read that was given up or whose deadline passed ends when the last of them
  * has ended: within a window's time, or else {@link OneSidedConfig.Times#endBoundNs} later, since their lanes are broken then. It
- * sends no messages.
+ * sends the messages that its fabric does.
  */
 public final class OneSidedEngine implements TransferEngine {
     private static final Route FAILING = new Route(Route.Locality.NETWORK, true, Route.Health.FAILING,
@@ -84,7 +85,18 @@ public final class OneSidedEngine implements TransferEngine {
 
     @Override
     public boolean send(Peer peer, Topic topic, ByteBuffer message) {
-        return false;
+        return fabric.send(peer, topic, message);
+    }
+
+    @Override
+    public boolean carries(Peer peer, Topic topic) {
+        return fabric.carries(peer, topic);
+    }
+
+    @Override
+    public void onPeerDead(NodeId life, String reason) {
+        inbox.died(life, reason);
+        fabric.wakeup();
     }
 
     @Override

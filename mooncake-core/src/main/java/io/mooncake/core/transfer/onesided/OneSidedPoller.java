@@ -151,6 +151,13 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         for (GuardedRead read; taken < READS_PER_CYCLE && (read = inbox.poll()) != null; taken++) {
             begin(read);
         }
+        for (Inbox.Death death = inbox.pollDeath(); death != null; death = inbox.pollDeath(), taken++) {
+            PeerPaths paths = peers.get(death.life());
+            if (paths != null) {
+                paths.onDead(new MooncakeException(Kind.PEER_UNREACHABLE, "node " + death.life() + " by "
+                        + fabric.name() + ": it is dead: " + death.reason()));
+            }
+        }
         return taken;
     }
 

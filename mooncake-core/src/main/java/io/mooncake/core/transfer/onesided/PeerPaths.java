@@ -112,6 +112,15 @@ final class PeerPaths {
         poller.endAll(this, cause);
     }
 
+    /** Membership says that the peer is dead. */
+    void onDead(MooncakeException cause) {
+        refusal = cause;
+        poller.endAll(this, cause);
+        for (LaneState lane : lanes) {
+            lane.breakUp(cause);
+        }
+    }
+
     void tick() {
         for (LaneState lane : lanes) {
             lane.tick();
