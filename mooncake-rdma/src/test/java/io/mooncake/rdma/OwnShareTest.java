@@ -46,7 +46,8 @@ final class OwnShareTest {
                 assertEquals(ReadStatus.OK, reading.status);
             }
             double median = Perftest.median(micros);
-            System.out.printf(Locale.ROOT, "[share] a read of %d B over cards that take no time: median %.2f us%n", BYTES,
+            System.out.printf(Locale.ROOT, "[share] a read of %d B over cards that take no time: median %.2f us%n",
+                    BYTES,
                     median);
             assertTrue(median < MOST_MICROS, () -> "a small read takes " + median + " us of the engine's own");
         }
