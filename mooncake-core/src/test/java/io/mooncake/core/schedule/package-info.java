@@ -1,0 +1,5 @@
+/** Tests. */
+@NullMarked
+package io.mooncake.core.schedule;
+
+import org.jspecify.annotations.NullMarked;
