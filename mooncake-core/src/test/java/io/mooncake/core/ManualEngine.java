@@ -25,6 +25,8 @@ final class ManualEngine implements TransferEngine, Poller {
     /** Runs at the end of each submit. */
     Consumer<GuardedRead> onSubmit = read -> {};
     volatile boolean full;
+    /** Runs in each duty cycle. */
+    volatile Runnable onWork = () -> {};
 
     private final EngineContext context;
     private boolean closed;
@@ -108,6 +110,7 @@ final class ManualEngine implements TransferEngine, Poller {
 
     @Override
     public int doWork() {
+        onWork.run();
         return 0;
     }
 

@@ -36,8 +36,7 @@ class ReplayTest {
         ReferenceLru reference = new ReferenceLru(nodes, capacity);
         ReplayOptions options = new ReplayOptions(nodes, capacity, BLOCK, "lru", 0, 2);
         String seed = "seed " + SEED;
-        try (Cluster cluster = new Cluster(options)) {
-            ReplayRun run = new ReplayRun(cluster, BLOCK, stats);
+        try (ReplayRun run = new ReplayRun(options, stats)) {
             for (int pass = 0; pass < 2; pass++) {
                 long before = stats.hits();
                 pass(run, trace);
@@ -47,7 +46,7 @@ class ReplayTest {
             assertEquals(reference.localHits(), local, seed);
             assertEquals(stats.hits() - local, stats.path(AccessPath.REMOTE_PULL).count(), seed);
             assertEquals(2 * trace.references(), stats.references());
-            for (Member member : cluster.members()) {
+            for (Member member : run.cluster().members()) {
                 assertTrue(member.node().usage().used() <= capacity, () -> member.node().usage().toString());
                 assertEquals(0, member.node().usage().quarantined());
             }
@@ -58,11 +57,10 @@ class ReplayTest {
     @Test
     void shouldReportBytesThatAreNotWhatTheVersionMustHave() {
         Trace trace = TraceGenerator.generate(SEED, 20, 8);
-        try (Cluster cluster = new Cluster(new ReplayOptions(1, 1_000, BLOCK, "lru", 0, 2))) {
-            ReplayRun run = new ReplayRun(cluster, BLOCK, stats);
+        try (ReplayRun run = new ReplayRun(new ReplayOptions(1, 1_000, BLOCK, "lru", 0, 2), stats)) {
             pass(run, trace);
             assertEquals(0, stats.verificationErrors());
-            overwrite(cluster.members().getFirst(), ReplayRun.id(trace.requests().getFirst().hashId(0)));
+            overwrite(run.cluster().members().getFirst(), RequestServer.id(trace.requests().getFirst().hashId(0)));
             pass(run, trace);
         }
         assertEquals(1, stats.verificationErrors(), told::toString); // found, and written anew

@@ -179,6 +179,11 @@ public final class ReplicatedRegistry implements Registry {
         return facts.locations(id);
     }
 
+    @Override
+    public long changesKnown(NodeId node) {
+        return facts.changes(node);
+    }
+
     /**
      * What peers may read of a node.
      *
