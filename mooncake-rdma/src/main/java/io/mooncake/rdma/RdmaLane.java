@@ -219,6 +219,9 @@ final class RdmaLane implements Lane {
         ring.read(request.cookie(), true)
                 .remote(source.address(ofGuards, from), source.key(ofGuards, from))
                 .local(destination.memory().address() + to, (int) request.bytes(), local.localKey(to));
+        if (request.isFenced()) {
+            ring.fenced();
+        }
         outstanding++;
         return true;
     }

@@ -61,6 +61,13 @@ class RdmaRig extends EngineRig {
         pools.put(name, pool);
     }
 
+    void poolInto(EngineContext context) {
+        MemorySegment pool = pools.get(context.self().name());
+        if (pool != null) {
+            context.regions().register(Memory.of(pool), Access.READABLE);
+        }
+    }
+
     EngineRig.Side side(NodeId id) {
         return side(id, "c");
     }
@@ -68,10 +75,7 @@ class RdmaRig extends EngineRig {
     @Override
     protected TransferEngine engine(EngineContext context) {
         bus.join(context);
-        MemorySegment pool = pools.get(context.self().name());
-        if (pool != null) {
-            context.regions().register(Memory.of(pool), Access.READABLE);
-        }
+        poolInto(context);
         return RdmaTransferEngine.create(context, config, host(context.self().name()));
     }
 

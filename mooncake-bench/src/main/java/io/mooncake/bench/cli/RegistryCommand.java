@@ -18,7 +18,7 @@ import picocli.CommandLine.Spec;
 /** What a registry of many facts costs. */
 @Command(name = "registry", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, sortOptions = false, description = {
         "Measures the registry with many facts of many nodes, in one process and without a network: bytes a fact, look-up,"
-                + " announcing, taking in, joining, forgetting; and the sizes of messages.",
+                + " announcing, taking in, joining, forgetting, in processor time; and the sizes of messages.",
         "Exit code 0: the tables agree and the limits are met; 1: they are not; 2: bad input."})
 final class RegistryCommand implements Callable<Integer> {
     private static final double MOST_BYTES = 200;

@@ -294,6 +294,15 @@ public final class BlockManager {
     }
 
     /**
+     * What is in the table at this moment.
+     *
+     * @return a copy, in no order
+     */
+    public List<BlockRef> written() {
+        return table.blocks.values().stream().map(entry -> entry.ref).toList();
+    }
+
+    /**
      * Blocks in the table.
      *
      * @return how many

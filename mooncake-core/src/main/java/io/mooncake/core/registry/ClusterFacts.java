@@ -5,6 +5,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.registry.Delta.Evicted;
+import io.mooncake.core.registry.Delta.Measured;
 import io.mooncake.core.registry.Delta.NodeFacts;
 import io.mooncake.core.registry.Delta.RegionFact;
 import io.mooncake.core.registry.Delta.Unread;
@@ -65,6 +66,8 @@ final class ClusterFacts {
         final RefTable blocks = new RefTable();
         /** Of the last block: nearly all blocks of an owner have the same version, so one object does for them. */
         Version version = new Version(0, 0);
+        /** What it measured, by the life that it read from. */
+        final Map<NodeId, PairFigures> figures = new HashMap<>();
         /** Parts of a snapshot that is arriving. */
         final Map<Integer, List<Delta>> parts = new HashMap<>();
         long partsOf = -1;
@@ -110,6 +113,16 @@ final class ClusterFacts {
     synchronized long changes(NodeId life) {
         Owner owner = owners.get(life.name());
         return owner != null && owner.life.equals(life) && owner.complete ? owner.sequence : 0;
+    }
+
+    /** Between lives that are members. */
+    synchronized List<PairFigures> figures() {
+        return owners.values()
+                .stream()
+                .filter(owner -> members.containsKey(owner.life))
+                .flatMap(owner -> owner.figures.values().stream())
+                .filter(pair -> members.containsKey(pair.holder()))
+                .toList();
     }
 
     /** Records that could not be read. */
@@ -265,6 +278,7 @@ final class ClusterFacts {
         if (owner != null && owner.life.equals(life) && member != null) {
             facts.add(member.facts);
             owner.blocks.forEach(ref -> facts.add(new Written(ref)));
+            owner.figures.values().forEach(pair -> facts.add(new Measured(pair)));
         }
         return facts;
     }
@@ -305,6 +319,7 @@ final class ClusterFacts {
     private void forgetFacts(Owner owner) {
         owner.blocks.forEach(ref -> blocks.computeIfPresent(ref.id(), (id, refs) -> without(refs, ref)));
         owner.blocks.clear();
+        owner.figures.clear();
         members.remove(owner.life);
         owner.parts.clear();
         owner.partsOf = -1;
@@ -316,7 +331,8 @@ final class ClusterFacts {
 
     private void apply(Owner owner, Delta delta) {
         switch (delta) {
-            case NodeFacts facts -> members.put(owner.life, new Member(new Peer(owner.life, facts.addresses()), facts));
+            case NodeFacts facts ->
+                members.put(owner.life, new Member(new Peer(owner.life, facts.addresses(), facts.site()), facts));
             case Written written -> put(owner, shared(owner, written.ref()));
             case Evicted evicted -> {
                 BlockRef there = owner.blocks.get(evicted.id());
@@ -325,6 +341,7 @@ final class ClusterFacts {
                     blocks.computeIfPresent(evicted.id(), (id, refs) -> without(refs, there));
                 }
             }
+            case Measured measured -> put(owner, measured.pair());
             case Unread _ -> unread++;
         }
     }
@@ -336,6 +353,14 @@ final class ClusterFacts {
         }
         return new BlockRef(ref.id(), owner.version, owner.life, ref.region(), ref.offset(), ref.length(),
                 ref.guardIndex(), ref.guard());
+    }
+
+    private static void put(Owner owner, PairFigures pair) {
+        if (pair.figures().isEmpty()) {
+            owner.figures.remove(pair.holder());
+        } else if (owner.figures.containsKey(pair.holder()) || owner.figures.size() < MAX_OWNERS) {
+            owner.figures.put(pair.holder(), pair);
+        }
     }
 
     private void put(Owner owner, BlockRef ref) {

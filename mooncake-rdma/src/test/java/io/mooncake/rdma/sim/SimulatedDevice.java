@@ -22,6 +22,7 @@ public final class SimulatedDevice {
     private int nextStatus;
     private int postsRefused;
     private boolean queuesDead;
+    private String numaNode = "0";
 
     SimulatedDevice(SimulatedProvider host, String name, int ipv4) {
         this.host = host;
@@ -52,6 +53,15 @@ public final class SimulatedDevice {
         for (int i = 0; i < 4; i++) {
             gid[12 + i] = (byte) (ipv4 >>> (24 - 8 * i));
         }
+    }
+
+    /** What the kernel says of its NUMA node: a number, or nothing. */
+    public void numaNode(String text) {
+        numaNode = text;
+    }
+
+    String numaNode() {
+        return numaNode;
     }
 
     /** Its name. */

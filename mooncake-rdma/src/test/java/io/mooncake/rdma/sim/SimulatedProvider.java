@@ -119,7 +119,9 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
 
     @Override
     public String attribute(String device, String path) {
-        return path.equals("device/numa_node") ? "0" : "";
+        return path.equals("device/numa_node")
+                ? devices.stream().filter(card -> card.name().equals(device)).findFirst().orElseThrow().numaNode()
+                : "";
     }
 
     @Override

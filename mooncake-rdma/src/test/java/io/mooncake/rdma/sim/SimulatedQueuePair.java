@@ -160,9 +160,14 @@ final class SimulatedQueuePair {
             return 0;
         }
         int localKey = sge.get(ValueLayout.JAVA_INT, SGE_LOCAL_KEY);
-        begin(read, domain.local(localKey, local, length, Access.LOCAL_WRITE) == null
+        read.planned = domain.local(localKey, local, length, Access.LOCAL_WRITE) == null
                 ? LOCAL_PROTECTION
-                : device().takeNextStatus());
+                : device().takeNextStatus();
+        boolean fenced = (wr.get(ValueLayout.JAVA_INT, WR_FLAGS) & Verbs.IBV_SEND_FENCE()) != 0;
+        read.heldBack = fenced && outstanding.size() > 1;
+        if (!read.heldBack) {
+            begin(read, read.planned);
+        }
         return 0;
     }
 
@@ -254,6 +259,11 @@ final class SimulatedQueuePair {
                 && first.landed;) {
             outstanding.remove();
             complete(first);
+        }
+        SimulatedRead next = outstanding.peek();
+        if (state == Verbs.IBV_QPS_RTS() && next != null && next.heldBack) {
+            next.heldBack = false;
+            begin(next, next.planned);
         }
     }
 

@@ -14,8 +14,12 @@ final class SimulatedRead {
     final byte[] bytes;
     private final int stride;
 
+    /** Held back until those before it have completed. */
+    boolean heldBack;
     int burstsLeft;
     boolean landed;
+    /** The status that it is to fail with, once it has begun. */
+    int planned;
     /** Its completion's status. */
     int status;
     /** Nothing lands for it any more. */

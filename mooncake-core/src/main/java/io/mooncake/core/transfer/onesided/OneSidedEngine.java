@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer.onesided;
 
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Inbox;
@@ -85,6 +86,12 @@ public final class OneSidedEngine implements TransferEngine {
     @Override
     public boolean send(Peer peer, Topic topic, ByteBuffer message) {
         return false;
+    }
+
+    @Override
+    public void onPeerDead(NodeId life, String reason) {
+        inbox.died(life, reason);
+        fabric.wakeup();
     }
 
     @Override
