@@ -208,6 +208,17 @@ public final class Node implements AutoCloseable {
     }
 
     /**
+     * How many changes of a node's facts (its blocks written and evicted, above all) are known here, none of them missing. What a node
+     * announced, {@link BlockStore#awaitAnnounced}, is found from here once this is as high here as it was there.
+     *
+     * @param node this one or another, in this incarnation
+     * @return 0 where nothing is known of it, and where the nodes share one registry, in which nothing is late
+     */
+    public long changesKnown(NodeId node) {
+        return parts.sources().registry().changesKnown(node);
+    }
+
+    /**
      * What reads between nodes take, as each measured its own and told the others: what blocks are read by.
      *
      * @return a pair for each reader and holder of which anything is known; this node's own as of now, the others' a few seconds old

@@ -28,6 +28,8 @@ final class ManualEngine implements TransferEngine, Poller {
     /** Runs at the end of each submit. */
     Consumer<GuardedRead> onSubmit = read -> {};
     volatile boolean full;
+    /** Runs in each duty cycle. */
+    volatile Runnable onWork = () -> {};
 
     private final EngineContext context;
     private boolean closed;
@@ -116,6 +118,7 @@ final class ManualEngine implements TransferEngine, Poller {
 
     @Override
     public int doWork() {
+        onWork.run();
         return 0;
     }
 

@@ -46,6 +46,21 @@ class StoreTest {
     private static final BlockId ID = BlockId.of("k");
 
     @Test
+    void aReplacedBlockIsKnownAllTheWhile() {
+        HookedRegistry registry = new HookedRegistry();
+        List<String> said = new ArrayList<>();
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.threading(ThreadingMode.INVOKER).registry(registry));
+            TestNodes.write(a, ID, BLOCK, 1);
+            registry.onAnnounce = () -> said.add("known " + registry.locations(ID).size());
+            // Both slots are marked before the conductor looks.
+            TestNodes.write(a, ID, BLOCK, 2);
+            assertEquals(List.of("known 1", "known 1"), said, "the new version is announced before the old one goes");
+            assertEquals(2, registry.highestCounter(ID));
+        }
+    }
+
+    @Test
     void aMatchHoldsTheLeadingRunAndSaysWhatIsKnown() {
         try (TestNodes nodes = new TestNodes()) {
             Node a = nodes.start("a", builder -> builder.poolSize(4 * BLOCK).spareSlots(2));

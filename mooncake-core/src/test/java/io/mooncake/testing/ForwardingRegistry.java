@@ -63,6 +63,11 @@ public abstract class ForwardingRegistry implements Registry {
     }
 
     @Override
+    public long changesKnown(NodeId node) {
+        return registry.changesKnown(node);
+    }
+
+    @Override
     public List<BlockRef> locations(BlockId id) {
         return registry.locations(id);
     }

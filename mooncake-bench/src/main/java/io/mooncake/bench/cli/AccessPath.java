@@ -17,6 +17,11 @@ enum AccessPath {
         this.key = key;
     }
 
+    /** How the requests of one turn of all nodes get at blocks that are on their node: by turns. */
+    static AccessPath ofLocal(int turn) {
+        return turn % 2 == 0 ? LOCAL_VIEW : LOCAL_COPY;
+    }
+
     /** Its name for people. */
     String label() {
         return label;

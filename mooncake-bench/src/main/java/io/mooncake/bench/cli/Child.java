@@ -15,9 +15,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Another JVM like this one: the same java command and class path. Its standard error is ours; it is told to end by the end of its
- * standard input, so that it never outlives this process. Used by one thread.
+ * standard input, so that it never outlives this process. Used by one thread;
+ * {@link #readLine} may be called by another one.
  */
 public final class Child implements AutoCloseable {
+    /** Flags for one of several processes: what each of them logs in good order nobody wants to see several times. */
+    static final List<String> QUIET = List.of("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+            "-Dorg.slf4j.simpleLogger.log.org.jgroups=error",
+            "-Dorg.slf4j.simpleLogger.log.io.mooncake.core.Node=error",
+            "-Dorg.slf4j.simpleLogger.log.io.mooncake.core.registry.jgroups=error");
+
     private final String what;
     private final Process process;
     private final BufferedReader lines;
@@ -37,12 +44,27 @@ public final class Child implements AutoCloseable {
      * @return the process
      */
     public static Child start(List<String> jvmFlags, Class<?> main, List<String> args) {
-        List<String> command = new ArrayList<>(jvmFlags);
+        return start(List.of(), jvmFlags, main, args);
+    }
+
+    /**
+     * Starts a class of this class path through another command.
+     *
+     * @param prefix what becomes the java command in the same process, as {@code nsenter} does; empty = nothing
+     * @param jvmFlags for the JVM
+     * @param main the class to run
+     * @param args its arguments
+     * @return the process
+     */
+    static Child start(List<String> prefix, List<String> jvmFlags, Class<?> main, List<String> args) {
+        List<String> command = new ArrayList<>(prefix);
+        command.add(javaCommand());
+        command.addAll(jvmFlags);
         command.add("-cp");
         command.add(System.getProperty("java.class.path"));
         command.add(main.getName());
         command.addAll(args);
-        return java(main.getSimpleName(), command);
+        return run(main.getSimpleName(), command);
     }
 
     /**
@@ -53,9 +75,16 @@ public final class Child implements AutoCloseable {
      * @return the process
      */
     public static Child java(String what, List<String> args) {
-        List<String> command = new ArrayList<>();
-        command.add(ProcessHandle.current().info().command().orElse(System.getProperty("java.home") + "/bin/java"));
+        List<String> command = new ArrayList<>(List.of(javaCommand()));
         command.addAll(args);
+        return run(what, command);
+    }
+
+    private static String javaCommand() {
+        return ProcessHandle.current().info().command().orElse(System.getProperty("java.home") + "/bin/java");
+    }
+
+    private static Child run(String what, List<String> command) {
         try {
             return new Child(what,
                     new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start());
@@ -169,6 +198,16 @@ public final class Child implements AutoCloseable {
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IllegalStateException("interrupted while sending " + name + " to " + this, e);
+        }
+    }
+
+    /** Tells it to end, and does not wait. */
+    void endInput() {
+        try {
+            process.getOutputStream().close();
+        } catch (IOException e) {
+            // It has ended already.
+            process.destroy();
         }
     }
 

@@ -2,7 +2,6 @@ package io.mooncake.bench.cli;
 
 import io.mooncake.core.Node;
 import io.mooncake.core.NodeConfig;
-import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.registry.LocalRegistry;
@@ -13,7 +12,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The embedded nodes of a replay, set up as nodes are by default, joined by one registry. One thread. */
+/** The embedded nodes of a replay that are in this process. One thread. */
 final class Cluster implements AutoCloseable {
     private final List<Member> members = new ArrayList<>();
     private final Arena arena = Arena.ofShared();
@@ -30,27 +29,44 @@ final class Cluster implements AutoCloseable {
     record Member(int index, Node node, Region copies, MemorySegment copy, BlockView view) {}
 
     /**
-     * Starts the nodes.
+     * Starts all nodes, in this process.
      *
      * @param options how many and how large
      */
     Cluster(ReplayOptions options) {
-        LocalRegistry registry = new LocalRegistry();
+        this(configs(options), 0);
+    }
+
+    /**
+     * Starts some of the nodes.
+     *
+     * @param configs how they are set up
+     * @param firstIndex place of the first of them in the cluster
+     */
+    Cluster(List<NodeConfig> configs, int firstIndex) {
         try {
-            for (int i = 0; i < options.nodes(); i++) {
-                NodeConfig config = NodeConfig.builder("node-" + i)
-                        .registry(registry)
-                        .blockSize(options.blockSize())
-                        .poolSize(options.poolBytes())
-                        .spareSlots(options.spareSlots())
-                        .evictionPolicy(options.policy())
-                        .build();
-                start(i, config);
+            for (int i = 0; i < configs.size(); i++) {
+                start(firstIndex + i, configs.get(i));
             }
         } catch (RuntimeException | Error e) {
             close();
             throw e;
         }
+    }
+
+    private static List<NodeConfig> configs(ReplayOptions options) {
+        LocalRegistry registry = new LocalRegistry();
+        List<NodeConfig> configs = new ArrayList<>();
+        for (int i = 0; i < options.nodes(); i++) {
+            configs.add(NodeConfig.builder("node-" + i)
+                    .registry(registry)
+                    .blockSize(options.blockSize())
+                    .poolSize(options.poolBytes())
+                    .spareSlots(options.spareSlots())
+                    .evictionPolicy(options.policy())
+                    .build());
+        }
+        return configs;
     }
 
     private void start(int index, NodeConfig config) {
@@ -68,11 +84,6 @@ final class Cluster implements AutoCloseable {
     /** The nodes, in the order of routing. */
     List<Member> members() {
         return members;
-    }
-
-    /** What all nodes have counted together. */
-    long total(Counter counter) {
-        return members.stream().mapToLong(member -> member.node().counters().get(counter)).sum();
     }
 
     /** Closes every node, then frees the memory that was copied into. */

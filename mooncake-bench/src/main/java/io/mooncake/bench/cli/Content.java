@@ -88,6 +88,11 @@ final class Content {
         return -1;
     }
 
+    /** The writing that a block says it is made of. */
+    static long writing(MemorySegment block) {
+        return block.get(WORD, 0);
+    }
+
     /** The byte that belongs at an offset of a block. */
     static byte expected(long hashId, long writing, long offset) {
         return byteAt(seed(hashId, writing), writing, offset);

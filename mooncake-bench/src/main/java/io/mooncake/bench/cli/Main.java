@@ -19,8 +19,8 @@ import picocli.CommandLine.Spec;
  * standard error, whatever was bad about it.
  */
 @Command(name = "mooncake-bench", description = "Drives and measures Mooncake for Java.", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, subcommands = {
-        ReplayCommand.class, TransferCommand.class, CancelCommand.class, FairCommand.class, SimulateCommand.class,
-        MicroCommand.class, DevicesCommand.class, MatrixCommand.class})
+        ReplayCommand.class, ClusterCommand.class, TransferCommand.class, CancelCommand.class, FairCommand.class,
+        SimulateCommand.class, MicroCommand.class, RegistryCommand.class, DevicesCommand.class, MatrixCommand.class})
 public final class Main implements Runnable {
     static final int OK = 0;
     static final int FAILED = 1;

@@ -1,8 +1,13 @@
 package io.mooncake.bench.cli;
 
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Base64;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.zip.DataFormatException;
 import org.HdrHistogram.Histogram;
 
 /** How often something was done, with how many bytes, and how long it took. One thread; recording allocates nothing. */
@@ -23,6 +28,40 @@ final class Measure {
         latencies.recordValue(Math.clamp(ns, 1, MAX_NS));
         totalNs += ns;
         bytes += moved;
+    }
+
+    /** Records what another one, of another process, has recorded. */
+    void add(Measure other) {
+        latencies.add(other.latencies);
+        totalNs += other.totalNs;
+        bytes += other.bytes;
+    }
+
+    /** Everything that it has recorded, in words that {@link #ofWords} reads. */
+    String toWords() {
+        ByteBuffer encoded = ByteBuffer.allocate(latencies.getNeededByteBufferCapacity());
+        int length = latencies.encodeIntoCompressedByteBuffer(encoded);
+        return bytes + " " + totalNs + " "
+                + Base64.getEncoder().encodeToString(Arrays.copyOf(encoded.array(), length));
+    }
+
+    /**
+     * What was recorded elsewhere.
+     *
+     * @param words those of {@link #toWords}
+     * @throws IllegalArgumentException when they are not
+     */
+    static Measure ofWords(List<String> words) {
+        Measure measure = new Measure();
+        measure.bytes = Long.parseLong(words.get(0));
+        measure.totalNs = Long.parseLong(words.get(1));
+        try {
+            measure.latencies.add(Histogram.decodeFromCompressedByteBuffer(
+                    ByteBuffer.wrap(Base64.getDecoder().decode(words.get(2))), MAX_NS));
+        } catch (DataFormatException e) {
+            throw new IllegalArgumentException("not a histogram: " + words.get(2), e);
+        }
+        return measure;
     }
 
     long count() {

@@ -16,7 +16,7 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 
 /**
- * What the process uses, after a full garbage collection. Immutable.
+ * What a process uses, or several together, after a full garbage collection. Immutable.
  *
  * @param heap bytes of live objects
  * @param direct bytes of the JDK's direct buffers
@@ -99,6 +99,16 @@ record MemoryUse(long heap, long direct, long nativeMemory, long resident) {
         } catch (IOException e) {
             return UNKNOWN; // as where there is no such file
         }
+    }
+
+    /** What two processes use together. */
+    MemoryUse plus(MemoryUse other) {
+        return new MemoryUse(heap + other.heap, direct + other.direct, sum(nativeMemory, other.nativeMemory),
+                sum(resident, other.resident));
+    }
+
+    private static long sum(long one, long other) {
+        return one == UNKNOWN || other == UNKNOWN ? UNKNOWN : one + other;
     }
 
     /** For the report; null for what is unknown. */

@@ -15,13 +15,14 @@ import picocli.CommandLine.Spec;
 
 /** Replays a request trace on embedded nodes, and verifies every byte that is read. */
 @Command(name = "replay", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, sortOptions = false, description = {
-        "Replays a request trace on embedded nodes that read each other by shared memory, where /dev/shm has room for"
-                + " their pools, else by TCP over loopback.",
+        "Replays a request trace on embedded nodes, in this process or in one each, that read each other by shared"
+                + " memory, where /dev/shm has room for their pools, else by TCP over loopback.",
         "Each request goes to the next node, reads the longest prefix that is cached anywhere in the cluster,"
                 + " and writes the rest; every byte read is verified.",
-        "Exit code 0: all bytes were right; 1: the run failed; 2: bad input."})
+        "Exit code 0: all bytes were right; 1: the run failed, for example since a process of a node ended; 2: bad input."})
 final class ReplayCommand implements Callable<Integer> {
     private static final int GENERATED_REQUESTS = 6_000;
+    private static final int DEFAULT_NODES = 4;
 
     @Spec
     @SuppressWarnings("NullAway.Init") // by picocli
@@ -43,8 +44,15 @@ final class ReplayCommand implements Callable<Integer> {
     @Option(names = "--save-trace", paramLabel = "FILE", description = "Also writes the trace to a file.")
     private @Nullable Path saveTrace;
 
-    @Option(names = "--nodes", paramLabel = "N", defaultValue = "4", description = "Embedded nodes (default: ${DEFAULT-VALUE}).")
-    private int nodes;
+    @Option(names = "--nodes", paramLabel = "N", description = "Embedded nodes in this process (default: "
+            + DEFAULT_NODES + ").")
+    private @Nullable Integer nodes;
+
+    @Option(names = "--processes", paramLabel = "N", description = "Instead: nodes in a process each, joined by JGroups over loopback.")
+    private @Nullable Integer processes;
+
+    @Option(names = "--outstanding", paramLabel = "N", defaultValue = "1", description = "With --processes: requests that are served at a time (default: ${DEFAULT-VALUE}).")
+    private int outstanding;
 
     @Option(names = "--capacity", paramLabel = "BLOCKS", defaultValue = "10000", description = "Blocks that each node caches (default: ${DEFAULT-VALUE}).")
     private int capacity;
@@ -72,7 +80,7 @@ final class ReplayCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        ReplayOptions options = new ReplayOptions(nodes, capacity, blockSize, policy, speed, passes,
+        ReplayOptions options = new ReplayOptions(nodes(), capacity, blockSize, policy, speed, passes,
                 hints ? ReplayOptions.ALL : lookAhead);
         ReplayOptions.within("--max-blocks", maxBlocks, 1, 1 << 20);
         if (requests != null) {
@@ -89,6 +97,26 @@ final class ReplayCommand implements Callable<Integer> {
             requested.write(saveTrace);
         }
         return replay(options, requested);
+    }
+
+    private int nodes() {
+        if (processes == null) {
+            if (outstanding != 1) {
+                throw new BadInputException("--outstanding = " + outstanding + " is for --processes: in one process"
+                        + " requests are served one after the other");
+            }
+            return nodes == null ? DEFAULT_NODES : nodes;
+        }
+        if (nodes != null) {
+            throw new BadInputException("--nodes = " + nodes + " and --processes = " + processes
+                    + " exclude each other: name one of them");
+        }
+        if (hints || lookAhead != 0) {
+            throw new BadInputException("--lookahead and --hints are for --nodes: processes are not told what comes");
+        }
+        ReplayOptions.within("--processes", processes, 1, ReplayOptions.MAX_NODES);
+        ReplayOptions.within("--outstanding", outstanding, 1, processes);
+        return processes;
     }
 
     private static void distinct(String option, @Nullable Path file, String other, @Nullable Path otherFile) {
@@ -110,19 +138,25 @@ final class ReplayCommand implements Callable<Integer> {
         PrintWriter err = spec.commandLine().getErr();
         PrintWriter out = spec.commandLine().getOut();
         ReplayStats stats = new ReplayStats(err);
-        try (Cluster cluster = new Cluster(options)) {
-            ReplayRun run = new ReplayRun(cluster, options, stats);
-            MemoryUse before = MemoryUse.now();
+        try (Replay run = processes == null
+                ? new ReplayRun(options, stats)
+                : new ReplayProcesses(options, outstanding, stats)) {
+            MemoryUse before = run.memory();
             Pace pace = new Pace(options.speed(), System::nanoTime, LockSupport::parkNanos);
             Progress progress = new Progress(err, Progress.onTerminal(), System::nanoTime,
                     (long) options.passes() * requested.requests().size(), "requests");
             for (int pass = 0; pass < options.passes(); pass++) {
                 long start = System.nanoTime();
                 run.pass(requested, pace, progress);
-                stats.passEnded(System.nanoTime() - start, MemoryUse.now());
+                stats.passEnded(System.nanoTime() - start, run.memory());
             }
             progress.clear();
-            ReplayReport report = new ReplayReport(cluster, options, stats, before, source());
+            ReplayReport report = new ReplayReport(run.nodes(), options, stats, before, source());
+            if (processes != null) {
+                out.printf(
+                        "%d processes joined by JGroups, %d request(s) at a time, %d block(s) gone before they were read%n",
+                        processes, outstanding, stats.gone());
+            }
             report.print(out);
             if (json != null) {
                 Json.write(json, report.toMap());
@@ -133,6 +167,8 @@ final class ReplayCommand implements Callable<Integer> {
 
     private Map<String, Object> source() {
         Map<String, Object> source = new LinkedHashMap<>();
+        source.put("processes", processes);
+        source.put("outstanding", outstanding);
         source.put("trace", trace == null ? null : trace.toString());
         if (trace == null) {
             source.put("seed", seed);

@@ -7,8 +7,7 @@ import io.mooncake.core.block.NextUse;
 import io.mooncake.core.schedule.LookAhead;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongFunction;
-import java.util.stream.IntStream;
+import java.util.function.Function;
 
 /**
  * Tells the nodes of a replay what the requests that are queued will use: each request is queued so many requests before it is served. One
@@ -19,7 +18,7 @@ import java.util.stream.IntStream;
 final class ReplayHints {
     private final List<Member> members;
     private final List<Request> requests;
-    private final LongFunction<BlockId> ids;
+    private final Function<Request, List<BlockId>> names;
     private final long ahead;
     private final boolean all;
     private final LookAhead queue = new LookAhead();
@@ -31,13 +30,13 @@ final class ReplayHints {
      *
      * @param members who is told
      * @param trace what will be asked for
-     * @param ids the names of its blocks
+     * @param names of a request's blocks
      * @param ahead requests that are queued; {@link ReplayOptions#ALL} = all there are, and what none of them uses is used no more
      */
-    ReplayHints(List<Member> members, Trace trace, LongFunction<BlockId> ids, int ahead) {
+    ReplayHints(List<Member> members, Trace trace, Function<Request, List<BlockId>> names, int ahead) {
         this.members = members;
         requests = trace.requests();
-        this.ids = ids;
+        this.names = names;
         all = ahead == ReplayOptions.ALL;
         this.ahead = all ? requests.size() : ahead;
         startNs = System.nanoTime();
@@ -47,11 +46,11 @@ final class ReplayHints {
      * A request is about to be served.
      *
      * @param number which
-     * @param blocks its blocks
      */
-    void serving(int number, List<BlockId> blocks) {
+    void serving(int number) {
+        List<BlockId> blocks = names.apply(requests.get(number));
         for (; queued < requests.size() && queued <= number + ahead; queued++) {
-            List<BlockId> coming = blocks(requests.get(queued));
+            List<BlockId> coming = names.apply(requests.get(queued));
             queue.queued(coming, whenNs(queued));
             // With all of them queued before the first is served, each block is told when it is used.
             if (!all && queued > number) {
@@ -60,12 +59,6 @@ final class ReplayHints {
         }
         queue.left(blocks, whenNs(number));
         tell(blocks);
-    }
-
-    private List<BlockId> blocks(Request request) {
-        return IntStream.range(0, request.blocks())
-                .mapToObj(i -> ids.apply(request.hashId(i)))
-                .toList();
     }
 
     private long whenNs(int number) {

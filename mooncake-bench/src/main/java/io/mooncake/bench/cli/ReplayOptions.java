@@ -20,13 +20,13 @@ import java.util.Map;
 record ReplayOptions(int nodes, int capacity, long blockSize, String policy, double speed, int passes, int lookAhead) {
     /** {@link #lookAhead}: the whole trace is known. */
     static final int ALL = Integer.MAX_VALUE;
-
+    /** Nodes at most. */
+    static final int MAX_NODES = 64;
     /** Percent of the free memory that a run may take. */
     static final int MEMORY_SHARE = 60;
     /** Bytes that a node keeps for a slot besides the block: table entry, control words, guard, registry entry. */
     static final long BOOKKEEPING = 512;
 
-    private static final int MAX_NODES = 64;
     private static final int MAX_CAPACITY = 1 << 30;
     private static final int MIN_SPARE_SLOTS = 2;
     private static final int MAX_SPARE_SLOTS = 64;

@@ -1,10 +1,8 @@
 package io.mooncake.bench.cli;
 
-import io.mooncake.bench.cli.Cluster.Member;
 import io.mooncake.bench.cli.ReplayStats.Pass;
 import io.mooncake.core.base.ByteSize;
 import io.mooncake.core.base.Counter;
-import io.mooncake.core.pool.BlockPool;
 import java.io.PrintWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -17,7 +15,7 @@ import java.util.stream.Collectors;
 
 /** What a replay has to show for itself, as a table for people and as JSON. */
 final class ReplayReport {
-    private final Cluster cluster;
+    private final List<NodeReport> nodes;
     private final ReplayOptions options;
     private final ReplayStats stats;
     private final MemoryUse before;
@@ -26,15 +24,15 @@ final class ReplayReport {
     /**
      * A report of what is there now.
      *
-     * @param cluster still open
+     * @param nodes what they say now
      * @param options how it ran
      * @param stats what was measured
      * @param before what the process used before the first pass
      * @param source where the trace came from
      */
-    ReplayReport(Cluster cluster, ReplayOptions options, ReplayStats stats, MemoryUse before,
+    ReplayReport(List<NodeReport> nodes, ReplayOptions options, ReplayStats stats, MemoryUse before,
             Map<String, Object> source) {
-        this.cluster = cluster;
+        this.nodes = List.copyOf(nodes);
         this.options = options;
         this.stats = stats;
         this.before = before;
@@ -62,17 +60,20 @@ final class ReplayReport {
         row(out, "write", stats.writes(), false);
         row(out, "request", stats.requests(), true);
         out.printf(Locale.ROOT, "%n  evictions %,d, verification errors %,d, failures %,d%n%n",
-                cluster.total(Counter.EVICTIONS_POLICY),
+                evictions(),
                 stats.verificationErrors(), stats.failures());
         memory(out);
         out.flush();
     }
 
+    private long evictions() {
+        return nodes.stream().mapToLong(node -> node.counted(Counter.EVICTIONS_POLICY)).sum();
+    }
+
     /** By which nodes may have been reached, the shortest way first. */
     private SortedSet<String> engines() {
-        return cluster.members()
-                .stream()
-                .flatMap(member -> member.node().addresses().keySet().stream())
+        return nodes.stream()
+                .flatMap(node -> node.engines().stream())
                 .collect(Collectors.toCollection(TreeSet::new));
     }
 
@@ -143,7 +144,8 @@ final class ReplayReport {
         map.put("hitRatio", stats.hitRatio());
         map.put("verificationErrors", stats.verificationErrors());
         map.put("failures", stats.failures());
-        map.put("evictions", cluster.total(Counter.EVICTIONS_POLICY));
+        map.put("goneBeforeRead", stats.gone());
+        map.put("evictions", evictions());
         map.put("seconds", stats.ns() / 1e9);
         map.put("bytes", stats.requests().bytes());
         map.put("gigabytesPerSecond", stats.ns() == 0 ? 0.0 : (double) stats.requests().bytes() / stats.ns());
@@ -160,7 +162,7 @@ final class ReplayReport {
         Map<String, Object> config = options.toMap();
         config.putAll(source);
         map.put("config", config);
-        map.put("nodes", cluster.members().stream().map(ReplayReport::node).toList());
+        map.put("nodes", nodes.stream().map(NodeReport::toMap).toList());
         return map;
     }
 
@@ -186,16 +188,5 @@ final class ReplayReport {
             passes.add(map);
         }
         return passes;
-    }
-
-    private static Map<String, Object> node(Member member) {
-        BlockPool.Usage usage = member.node().usage();
-        Map<String, Object> map = new LinkedHashMap<>();
-        map.put("name", member.node().id().name());
-        map.put("slotsUsed", usage.used());
-        map.put("slotsQuarantined", usage.quarantined());
-        map.put("slotsFree", usage.free());
-        map.put("counters", member.node().counters().snapshot());
-        return map;
     }
 }

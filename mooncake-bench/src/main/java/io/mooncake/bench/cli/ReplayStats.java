@@ -37,6 +37,7 @@ final class ReplayStats {
     private long hits;
     private long verificationErrors;
     private long failures;
+    private long overtaken;
 
     /**
      * Nothing counted yet.
@@ -81,6 +82,24 @@ final class ReplayStats {
         requests.record(ns, bytes);
         references += blocks;
         hits += hitBlocks;
+    }
+
+    /**
+     * Another process counted errors, and told them.
+     *
+     * @param wrong blocks with a wrong byte
+     * @param failed reads and writes that did not end well
+     * @param gone blocks that were gone before they were read
+     */
+    void countedElsewhere(long wrong, long failed, long gone) {
+        verificationErrors += wrong;
+        failures += failed;
+        overtaken += gone;
+    }
+
+    /** A block was gone before it was read, since another request was served meanwhile. */
+    void overtaken() {
+        overtaken++;
     }
 
     /** A block read had a wrong byte. */
@@ -148,6 +167,11 @@ final class ReplayStats {
 
     long failures() {
         return failures;
+    }
+
+    /** Blocks that were known, and gone when they were to be read. */
+    long gone() {
+        return overtaken;
     }
 
     /** Nanoseconds of all passes that have ended. */

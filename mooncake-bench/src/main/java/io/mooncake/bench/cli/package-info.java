@@ -6,6 +6,12 @@
  *                                                  │             │
  *                                                  │             └ Content: fills and verifies every byte, Ledger: which writing
  *                                                  └▶ ReplayStats ─▶ ReplayReport (table, JSON), Progress (live)
+ *             with a process for each node: ReplayProcesses ─▶ ReplayProcess (child), Testimony of what it read ─▶ Versions
+ *
+ *   cluster   ClusterRun: what is done to the processes (Fault) ─▶ ClusterPeer, on Hosts (OneHost, Namespaces); each peer's PeerReaders
+ *             verify all others ─▶ ClusterWatch: what they say, judged by what was done
+ *
+ *   registry  RegistryScale: the registries of many nodes in this process
  *
  *   transfer  PullClient ◀── Served: a TransferServer in a process of its own     ReferenceComparison: pairs of runs, PullRun ours
  *   cancel    CancelRun: a CancelSeat a pull in flight ◀── Served                 CancelFigures: how far, how soon, what went wrong

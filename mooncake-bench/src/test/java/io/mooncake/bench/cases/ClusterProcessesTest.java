@@ -140,8 +140,9 @@ class ClusterProcessesTest {
         return node.store().locations(OF_PEER).getFirst();
     }
 
+    /** C28: restarted on the same address. C34: frozen, declared dead, and back. C36: killed, and closed in good order. */
     @Test
-    void killedRestartedFrozenAndBack() {
+    void C28_C34_C36_killedRestartedFrozenBackAndClosed() {
         try (Node node = startHere(); Region region = node.register(Memory.of(memory), Access.LOCAL_ONLY)) {
             node.nodeEvents(events::add);
             start("bystander", 2, OF_BYSTANDER, BYSTANDER);
@@ -178,6 +179,12 @@ class ClusterProcessesTest {
             until(node, region, () -> happened(NodeEvent.Kind.JOINED, second), "it announces anew");
             until(node, region, () -> node.store().locations(OF_PEER).equals(List.of(second)), "all that it has");
             until(node, region, () -> read(node, piece(OF_PEER, region), (byte) 2) == Outcome.OK, "and can be read");
+
+            events.clear();
+            again.close();
+            assertEquals(0, again.waitFor(LIMIT), "nothing of it was pinned, and it said good-bye");
+            until(node, region, () -> happened(NodeEvent.Kind.DEAD, second), "that it left is known");
+            assertEquals(List.of(), node.store().locations(OF_PEER));
         }
     }
 }

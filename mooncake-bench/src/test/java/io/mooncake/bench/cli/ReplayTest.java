@@ -36,8 +36,7 @@ class ReplayTest {
         ReferenceLru reference = new ReferenceLru(nodes, capacity);
         ReplayOptions options = new ReplayOptions(nodes, capacity, BLOCK, "lru", 0, 2, 0);
         String seed = "seed " + SEED;
-        try (Cluster cluster = new Cluster(options)) {
-            ReplayRun run = new ReplayRun(cluster, options, stats);
+        try (ReplayRun run = new ReplayRun(options, stats)) {
             for (int pass = 0; pass < 2; pass++) {
                 long before = stats.hits();
                 pass(run, trace);
@@ -47,7 +46,7 @@ class ReplayTest {
             assertEquals(reference.localHits(), local, seed);
             assertEquals(stats.hits() - local, stats.path(AccessPath.REMOTE_PULL).count(), seed);
             assertEquals(2 * trace.references(), stats.references());
-            for (Member member : cluster.members()) {
+            for (Member member : run.cluster().members()) {
                 assertTrue(member.node().usage().used() <= capacity, () -> member.node().usage().toString());
                 assertEquals(0, member.node().usage().quarantined());
             }
@@ -70,8 +69,8 @@ class ReplayTest {
     private long hits(Trace trace, String policy, int lookAhead) {
         ReplayOptions options = new ReplayOptions(1, 150, BLOCK, policy, 0, 1, lookAhead);
         long before = stats.hits();
-        try (Cluster cluster = new Cluster(options)) {
-            pass(new ReplayRun(cluster, options, stats), trace);
+        try (ReplayRun run = new ReplayRun(options, stats)) {
+            pass(run, trace);
         }
         return stats.hits() - before;
     }
@@ -79,12 +78,10 @@ class ReplayTest {
     @Test
     void shouldReportBytesThatAreNotWhatTheVersionMustHave() {
         Trace trace = TraceGenerator.generate(SEED, 20, 8);
-        ReplayOptions options = new ReplayOptions(1, 1_000, BLOCK, "lru", 0, 2, 0);
-        try (Cluster cluster = new Cluster(options)) {
-            ReplayRun run = new ReplayRun(cluster, options, stats);
+        try (ReplayRun run = new ReplayRun(new ReplayOptions(1, 1_000, BLOCK, "lru", 0, 2, 0), stats)) {
             pass(run, trace);
             assertEquals(0, stats.verificationErrors());
-            overwrite(cluster.members().getFirst(), ReplayRun.id(trace.requests().getFirst().hashId(0)));
+            overwrite(run.cluster().members().getFirst(), RequestServer.id(trace.requests().getFirst().hashId(0)));
             pass(run, trace);
         }
         assertEquals(1, stats.verificationErrors(), told::toString); // found, and written anew
@@ -128,9 +125,9 @@ class ReplayTest {
     @Test
     void shouldReplayASavedTraceTheSameWay(@TempDir Path folder) {
         Path saved = folder.resolve("trace.jsonl");
-        CliRun generated = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--requests", "100", "--save-trace",
-                saved.toString());
-        CliRun read = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--trace", saved.toString());
+        CliRun generated = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--policy", "lru", "--requests", "100",
+                "--save-trace", saved.toString());
+        CliRun read = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--policy", "lru", "--trace", saved.toString());
         assertEquals(Main.OK, read.exitCode(), read::err);
         assertEquals(generated.out().lines().findFirst(), read.out().lines().findFirst());
     }

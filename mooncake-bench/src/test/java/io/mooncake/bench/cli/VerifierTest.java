@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 class VerifierTest {
     private static final long HASH_ID = 17;
     private static final long LENGTH = 4096;
-    private static final BlockId ID = ReplayRun.id(HASH_ID);
+    private static final BlockId ID = RequestServer.id(HASH_ID);
     private static final NodeId NODE = new NodeId("node-0", 1);
 
     private final StringWriter told = new StringWriter();

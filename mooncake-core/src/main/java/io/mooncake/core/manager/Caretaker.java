@@ -90,6 +90,9 @@ final class Caretaker {
             return;
         }
         if (fate != 0) {
+            if (fate == SlotTable.REPLACED) {
+                announceSuccessor(entry);
+            }
             detach(entry, fate == SlotTable.REPLACED ? EvictReason.REPLACED : EvictReason.REQUESTED,
                     fate != SlotTable.UNSEEN);
             if (table.words.evictedUnheld(slot, entry.generation)) {
@@ -98,6 +101,14 @@ final class Caretaker {
             freeIfLeft(entry);
         } else if (state == BlockState.WRITTEN) {
             announce(entry);
+        }
+    }
+
+    /** What took a block's place is known before the block is gone, whichever was marked last: else for a moment there would be neither. */
+    private void announceSuccessor(Entry replaced) {
+        Entry next = table.blocks.get(replaced.ref.id());
+        if (next != null && ControlWords.state(table.words.get(next.slot)) == BlockState.WRITTEN) {
+            announce(next);
         }
     }
 

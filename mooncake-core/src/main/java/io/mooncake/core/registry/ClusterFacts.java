@@ -3,6 +3,7 @@ package io.mooncake.core.registry;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Version;
 import io.mooncake.core.registry.Delta.Evicted;
 import io.mooncake.core.registry.Delta.Measured;
 import io.mooncake.core.registry.Delta.NodeFacts;
@@ -62,7 +63,9 @@ final class ClusterFacts {
         /** Whether nothing up to {@link #sequence} is missing. */
         boolean complete;
         long sequence;
-        final Map<BlockId, BlockRef> blocks = new HashMap<>();
+        final RefTable blocks = new RefTable();
+        /** Of the last block: nearly all blocks of an owner have the same version, so one object does for them. */
+        Version version = new Version(0, 0);
         /** What it measured, by the life that it read from. */
         final Map<NodeId, PairFigures> figures = new HashMap<>();
         /** Parts of a snapshot that is arriving. */
@@ -104,6 +107,12 @@ final class ClusterFacts {
     List<RegionFact> regions(NodeId life) {
         Member member = members.get(life);
         return member == null ? List.of() : member.facts.regions();
+    }
+
+    /** The number of a life's last change, when none before it is missing. */
+    synchronized long changes(NodeId life) {
+        Owner owner = owners.get(life.name());
+        return owner != null && owner.life.equals(life) && owner.complete ? owner.sequence : 0;
     }
 
     /** Between lives that are members. */
@@ -268,7 +277,7 @@ final class ClusterFacts {
         Member member = members.get(life);
         if (owner != null && owner.life.equals(life) && member != null) {
             facts.add(member.facts);
-            owner.blocks.values().forEach(ref -> facts.add(new Written(ref)));
+            owner.blocks.forEach(ref -> facts.add(new Written(ref)));
             owner.figures.values().forEach(pair -> facts.add(new Measured(pair)));
         }
         return facts;
@@ -308,7 +317,7 @@ final class ClusterFacts {
     }
 
     private void forgetFacts(Owner owner) {
-        owner.blocks.values().forEach(ref -> blocks.computeIfPresent(ref.id(), (id, refs) -> without(refs, ref)));
+        owner.blocks.forEach(ref -> blocks.computeIfPresent(ref.id(), (id, refs) -> without(refs, ref)));
         owner.blocks.clear();
         owner.figures.clear();
         members.remove(owner.life);
@@ -324,7 +333,7 @@ final class ClusterFacts {
         switch (delta) {
             case NodeFacts facts ->
                 members.put(owner.life, new Member(new Peer(owner.life, facts.addresses(), facts.site()), facts));
-            case Written written -> put(owner, written.ref());
+            case Written written -> put(owner, shared(owner, written.ref()));
             case Evicted evicted -> {
                 BlockRef there = owner.blocks.get(evicted.id());
                 if (there != null && evicted.names(there)) {
@@ -337,6 +346,15 @@ final class ClusterFacts {
         }
     }
 
+    /** The same reference made of objects that are here already: a decoded one brings its own node and version. */
+    private static BlockRef shared(Owner owner, BlockRef ref) {
+        if (!ref.version().equals(owner.version)) {
+            owner.version = ref.version();
+        }
+        return new BlockRef(ref.id(), owner.version, owner.life, ref.region(), ref.offset(), ref.length(),
+                ref.guardIndex(), ref.guard());
+    }
+
     private static void put(Owner owner, PairFigures pair) {
         if (pair.figures().isEmpty()) {
             owner.figures.remove(pair.holder());
@@ -346,7 +364,7 @@ final class ClusterFacts {
     }
 
     private void put(Owner owner, BlockRef ref) {
-        BlockRef before = owner.blocks.put(ref.id(), ref);
+        BlockRef before = owner.blocks.put(ref);
         blocks.compute(ref.id(), (id, refs) -> {
             if (refs == null) {
                 return List.of(ref);

@@ -85,6 +85,17 @@ public interface Registry {
     Peer peer(NodeId node);
 
     /**
+     * How many changes of a node's facts are known here, none of them missing: what a node announced is known elsewhere once this is as high
+     * there as it was at the node. Any thread.
+     *
+     * @param node in this incarnation
+     * @return 0 where nothing is known of it, and where all nodes share one truth, of which nothing can be late
+     */
+    default long changesKnown(NodeId node) {
+        return 0;
+    }
+
+    /**
      * Who holds a block.
      *
      * @param id the block

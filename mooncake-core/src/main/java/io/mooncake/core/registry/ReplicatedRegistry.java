@@ -186,6 +186,11 @@ public final class ReplicatedRegistry implements Registry {
     }
 
     @Override
+    public long changesKnown(NodeId node) {
+        return facts.changes(node);
+    }
+
+    @Override
     public List<PairFigures> figures() {
         return facts.figures();
     }

@@ -127,6 +127,29 @@ class ReplicatedRegistryTest {
     }
 
     @Test
+    void changesAreKnownOnlyWhenNoneBeforeThemIsMissing() {
+        Bus bus = new Bus();
+        Member a = bus.join("a", 1);
+        Member b = bus.join("b", 1);
+        bus.deliverAll();
+        long before = a.registry.changesKnown(a.id);
+        assertEquals(before, b.registry.changesKnown(a.id));
+        a.write("lost", 1, 0);
+        a.registry.flush();
+        bus.letters.clear();
+        a.write("x", 2, 1);
+        a.registry.flush();
+        bus.deliver(bus.letters.removeFirst());
+        assertEquals(before + 2, a.registry.changesKnown(a.id));
+        assertEquals(0, b.registry.changesKnown(a.id), "one is missing");
+        bus.quiet();
+        assertEquals(before + 2, b.registry.changesKnown(a.id));
+        assertEquals(0, b.registry.changesKnown(new NodeId("a", 2)), "of another life nothing is known");
+        b.registry.onDead(a.id, "test");
+        assertEquals(0, b.registry.changesKnown(a.id), "what it said is forgotten");
+    }
+
+    @Test
     void theSameVersionInAnotherSlotOutlivesTheFirstSlotsEviction() {
         Bus bus = new Bus();
         Member a = bus.join("a", 1);

@@ -204,6 +204,11 @@ public final class JGroupsRegistry implements Registry {
     }
 
     @Override
+    public long changesKnown(NodeId node) {
+        return facts.changesKnown(node);
+    }
+
+    @Override
     public RegistryStatus status() {
         List<String> troubles = new ArrayList<>();
         String failed = failure;
