@@ -125,9 +125,11 @@ class ReplayTest {
     @Test
     void shouldReplayASavedTraceTheSameWay(@TempDir Path folder) {
         Path saved = folder.resolve("trace.jsonl");
-        CliRun generated = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--policy", "lru", "--requests", "100",
+        CliRun generated = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--policy", "lru", "--requests",
+                "100",
                 "--save-trace", saved.toString());
-        CliRun read = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--policy", "lru", "--trace", saved.toString());
+        CliRun read = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--policy", "lru", "--trace",
+                saved.toString());
         assertEquals(Main.OK, read.exitCode(), read::err);
         assertEquals(generated.out().lines().findFirst(), read.out().lines().findFirst());
     }
