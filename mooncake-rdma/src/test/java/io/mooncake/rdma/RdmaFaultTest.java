@@ -194,6 +194,19 @@ final class RdmaFaultTest {
         assertReads(another);
     }
 
+    /** With one lane nobody else asks: a question that is asked only once would never be answered. */
+    @Test
+    void shouldAskAgainWhenTheOnlyLanesQuestionWasLost() {
+        restart(new RdmaRig(7, RdmaRig.config().withWindow(new RdmaConfig.Window(1, 1 << 20, 4 << 20, 16, 128))));
+        assertReads(owner.register(rig.pattern(4096), Access.READABLE));
+        Region another = owner.register(rig.pattern(4096), Access.READABLE);
+        Region into = reader.own(rig.filled(4096, FILL));
+        rig.bus.lose(1);
+        Reading reading = new Reading();
+        reading.read.from(owner.peer(), another.id(), 0, 4096).into(into, 0).by(rig.nowNs() + 5 * EngineRig.SECOND_NS);
+        assertEquals(ReadStatus.OK, ended(reader.submit(reading)).status);
+    }
+
     @Test
     void shouldNotReachAPeerWhoseAnswersAreAllLostUntilTheyAreNot() {
         Region source = owner.register(rig.pattern(4096), Access.READABLE);
