@@ -7,6 +7,7 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.NextUse;
 import io.mooncake.core.transfer.CompletionQueue;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
@@ -244,6 +245,20 @@ public interface BlockStore {
      * @param ids the blocks; those that are not here are passed over
      */
     void touch(List<BlockId> ids);
+
+    /**
+     * Says when blocks will be used next, as far as the caller knows: what the node keeps and what it evicts goes by that before anything
+     * that it observed. Blocks that are not here yet have their hint from their first moment on; of these, the last are kept, four times as many
+     * as the node has slots and at least 1,024.
+     *
+     * <p>A hint stands until the next one for the same block, until the block is evicted, or until its time is over, which then counts as a use.
+     *
+     * @param ids the blocks, in the order of a request: of blocks with the same time the last ones go first
+     * @param nextUseNs one time for each, on the node's nano clock ({@link System#nanoTime()} unless configured otherwise), or
+     *     {@link NextUse#NEVER} or {@link NextUse#UNKNOWN}
+     * @throws MooncakeException INVALID_ARGUMENT when there are not as many times as ids
+     */
+    void hint(List<BlockId> ids, long... nextUseNs);
 
     /**
      * Who holds a block, as far as is known.

@@ -44,7 +44,7 @@ public final class NodeConfigBuilder {
     private long blockSize = 64L << 20;
     private int spareSlots;
     private boolean checksums;
-    private String evictionPolicy = "lru";
+    private String evictionPolicy = "adaptive";
     private String sharedMemory = NodeConfig.SHARED_MEMORY_AUTO;
     private Endpoint bind = new Endpoint("127.0.0.1", 0);
     private @Nullable Endpoint advertise;
@@ -210,7 +210,7 @@ public final class NodeConfigBuilder {
     /**
      * Sets the eviction policy.
      *
-     * @param name {@code lru}
+     * @param name {@code adaptive}, the default: between recency and frequency; {@code lru} or {@code s3fifo}
      * @return this
      */
     public NodeConfigBuilder evictionPolicy(String name) {

@@ -7,9 +7,10 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Site;
 import io.mooncake.core.manager.BlockManager;
-import io.mooncake.core.manager.EvictionPolicy;
 import io.mooncake.core.manager.ManagerConfig;
 import io.mooncake.core.manager.PoolBinding;
+import io.mooncake.core.manager.eviction.EvictionPolicy;
+import io.mooncake.core.manager.eviction.SlotUse;
 import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.registry.MemberChange;
@@ -43,7 +44,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -94,7 +94,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     private static NodeParts start(NodeConfig config, Deque<Runnable> undo) {
         NodeConfig.Environment environment = config.environment();
         // Before the pool, whose reservation can take seconds.
-        Supplier<EvictionPolicy> policy = EvictionPolicy.named(config.pool().evictionPolicy());
+        Function<SlotUse, EvictionPolicy> policy = EvictionPolicy.named(config.pool().evictionPolicy());
         if (environment.engines() == null) {
             TcpTransferEngine.check(tcp(config));
         }

@@ -200,6 +200,12 @@ final class NodeStore implements BlockStore, TransferHost {
     }
 
     @Override
+    public void hint(List<BlockId> ids, long... nextUseNs) {
+        checkOpen();
+        node.blocks().hint(ids, nextUseNs);
+    }
+
+    @Override
     public List<BlockRef> locations(BlockId id) {
         checkOpen();
         return node.sources().registry().locations(id);

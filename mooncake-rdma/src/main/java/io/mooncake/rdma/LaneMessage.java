@@ -16,14 +16,23 @@ sealed interface LaneMessage {
      */
     long lane();
 
+    /** What a lane is for. */
+    enum Purpose {
+        /** The reader READs the owner's regions. */
+        READS,
+        /** The reader, who is no reader then, sends control messages. */
+        MESSAGES
+    }
+
     /**
      * The reader wants a lane to one process life of the owner.
      *
+     * @param purpose what for
      * @param incarnation the owner's, as the reader knows it
      * @param reads READs that it would have outstanding
      * @param end its end
      */
-    record Request(long lane, long incarnation, int reads, PeerEnd end) implements LaneMessage {}
+    record Request(long lane, Purpose purpose, long incarnation, int reads, PeerEnd end) implements LaneMessage {}
 
     /**
      * The owner's queue pair stands.

@@ -7,6 +7,7 @@ import io.mooncake.rdma.LaneMessage.Closed;
 import io.mooncake.rdma.LaneMessage.GuardKeys;
 import io.mooncake.rdma.LaneMessage.Keys;
 import io.mooncake.rdma.LaneMessage.NoRegion;
+import io.mooncake.rdma.LaneMessage.Purpose;
 import io.mooncake.rdma.LaneMessage.Query;
 import io.mooncake.rdma.LaneMessage.Refused;
 import io.mooncake.rdma.LaneMessage.Reply;
@@ -24,7 +25,7 @@ import java.util.List;
  * The bytes of {@link LaneMessage}. Numbers are little-endian, a GID is in network order.
  *
  * <pre>
- *   0  version 1 | type 1 | kind 2 | region 4 | lane 8 |                          every message; zero where it has none
+ *   0  version 1 | type 1 | kind or purpose 2 | region 4 | lane 8 |               every message; zero where it has none
  *   16 REQUEST    incarnation 8 | end
  *      REPLY      key epoch 8   | end
  *      KEYS       key epoch 8 | address 8 | length 8 | stride 8 | guard address 8 | guard length 8 | guard key 4 | count 4 | key 4 each
@@ -35,7 +36,7 @@ import java.util.List;
  * </pre>
  */
 final class LaneMessages {
-    static final int VERSION = 1;
+    static final int VERSION = 2;
     /** Keys that fit into one message. */
     static final int MAX_KEYS = (EngineContext.MAX_MESSAGE_BYTES - 80) / Integer.BYTES;
 
@@ -56,6 +57,7 @@ final class LaneMessages {
     private static final int MAX_24_BITS = 0xFFFFFF;
     private static final int MAX_MTU = 5;
     private static final Kind[] KINDS = Kind.values();
+    private static final Purpose[] PURPOSES = Purpose.values();
 
     private LaneMessages() {}
 
@@ -66,9 +68,9 @@ final class LaneMessages {
      */
     static ByteBuffer encode(LaneMessage message) {
         return switch (message) {
-            case Request request -> end(
-                    begin(REQUEST, request, 8 + END_BYTES).putLong(request.incarnation()), request.reads(),
-                    request.end());
+            case Request request -> end(begin(REQUEST, request, 8 + END_BYTES)
+                    .putShort(2, (short) request.purpose().ordinal())
+                    .putLong(request.incarnation()), request.reads(), request.end());
             case Reply reply -> end(begin(REPLY, reply, 8 + END_BYTES).putLong(reply.keyEpoch()), reply.reads(),
                     reply.end());
             case Refused refused -> text(begin(REFUSED, refused, MAX_TEXT_BYTES), refused.kind(), 0, refused.text());
@@ -144,7 +146,7 @@ final class LaneMessages {
                 check(reads > 0, reads, "READs");
                 PeerEnd end = end(in);
                 yield type == REQUEST
-                        ? new Request(lane, number, reads, end)
+                        ? new Request(lane, purpose(in), number, reads, end)
                         : new Reply(lane, number, reads, end);
             }
             case REFUSED -> new Refused(lane, kind(in), text(in));
@@ -174,6 +176,12 @@ final class LaneMessages {
         check(packetNumber >= 0 && packetNumber <= MAX_24_BITS, packetNumber, "as a packet's number");
         check(mtu >= 1 && mtu <= MAX_MTU, mtu, "as an MTU");
         return new PeerEnd(queuePair, packetNumber, PathMtu.of(mtu), lid, gid);
+    }
+
+    private static Purpose purpose(ByteBuffer in) {
+        int ordinal = in.getShort(2);
+        check(ordinal >= 0 && ordinal < PURPOSES.length, ordinal, "as a lane's purpose");
+        return PURPOSES[ordinal];
     }
 
     private static Kind kind(ByteBuffer in) {

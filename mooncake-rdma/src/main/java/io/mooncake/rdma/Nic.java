@@ -15,11 +15,13 @@ import io.mooncake.rdma.verbs.DeviceAttributes;
 import io.mooncake.rdma.verbs.Gid;
 import io.mooncake.rdma.verbs.GidChoice;
 import io.mooncake.rdma.verbs.LocalPath;
+import io.mooncake.rdma.verbs.MemoryRegion;
 import io.mooncake.rdma.verbs.PathMtu;
 import io.mooncake.rdma.verbs.Port;
 import io.mooncake.rdma.verbs.ProtectionDomain;
 import io.mooncake.rdma.verbs.QueuePair;
 import io.mooncake.rdma.verbs.VerbsException;
+import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -60,6 +62,7 @@ final class Nic implements AutoCloseable {
     private volatile boolean failed;
     private volatile boolean abandoned;
     private volatile @Nullable String dead;
+    private volatile @Nullable MessagePort messages;
 
     /** Lanes of peers that end here; the registrar's. */
     int served;
@@ -91,7 +94,7 @@ final class Nic implements AutoCloseable {
             made.push(domain::close);
             channel = context.newCompletionChannel();
             made.push(channel::close);
-            this.completions = context.newCompletionQueue(Math.min(completions, attributes.maxEntries()), channel);
+            this.completions = newCompletionQueue(completions);
             made.push(this.completions::close);
             servedCompletions = context.newCompletionQueue(SERVED_ENTRIES, null);
             made.push(servedCompletions::close);
@@ -174,6 +177,42 @@ final class Nic implements AutoCloseable {
         QueuePair made = domain.newQueuePair(queue, capacity);
         queuePairs.incrementAndGet();
         return made;
+    }
+
+    /** What it has for messages, made when it is asked for the first time. The registrar. */
+    MessagePort messages() {
+        MessagePort known = messages;
+        if (known == null) {
+            known = new MessagePort(this, config.limits().landingBytes());
+            made.push(known::close);
+            messages = known;
+        }
+        return known;
+    }
+
+    /** The same; null as long as nobody has asked for it. Any thread. */
+    @Nullable
+    MessagePort messagePort() {
+        return messages;
+    }
+
+    /** A completion queue of so many entries, or as many as the card has; its events come with those of {@link #completions}. */
+    CompletionQueue newCompletionQueue(int entries) {
+        return context.newCompletionQueue(Math.min(entries, attributes.maxEntries()), channel);
+    }
+
+    /** Registers memory that is no region's, to be given back by {@link #deregister}. */
+    MemoryRegion register(MemorySegment memory, int access) {
+        return domain.register(memory.address(), memory.byteSize(), access);
+    }
+
+    /** Deregisters that. A lost card may refuse. */
+    void deregister(MemoryRegion registered) {
+        try {
+            registered.close();
+        } catch (VerbsException e) {
+            LOG.warn("{} could not be deregistered", registered, e);
+        }
     }
 
     /** Destroys a queue pair. A lost card may refuse; then nothing of it works any more. */

@@ -16,9 +16,25 @@ final class NicUse {
     /** Completions taken from the queue, and of those told. */
     int taken;
     int told;
+    private final Int2ObjectHashMap<RdmaLane> byQueuePair = new Int2ObjectHashMap<>();
     private final Int2ObjectHashMap<Registration> known = new Int2ObjectHashMap<>();
     private final Set<Integer> asked = new HashSet<>();
     private final Map<Integer, MooncakeException> failures = new HashMap<>();
+
+    /** A lane's queue pair may complete requests: cards number their queue pairs each for itself. */
+    void onOpen(int queuePair, RdmaLane lane) {
+        byQueuePair.put(queuePair, lane);
+    }
+
+    void onDestroyed(int queuePair, RdmaLane lane) {
+        byQueuePair.remove(queuePair, lane);
+    }
+
+    /** Whose queue pair it is; null when that was destroyed. */
+    @Nullable
+    RdmaLane lane(int queuePair) {
+        return byQueuePair.get(queuePair);
+    }
 
     /** What is registered of a region; null when nothing is known of that. */
     @Nullable

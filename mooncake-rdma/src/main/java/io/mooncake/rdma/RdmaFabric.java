@@ -20,6 +20,7 @@ import io.mooncake.rdma.verbs.Provider;
 import io.mooncake.rdma.verbs.QueuePair;
 import io.mooncake.rdma.verbs.VerbsException;
 import io.mooncake.rdma.verbs.WorkStatus;
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +29,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Collectors;
-import org.agrona.collections.Int2ObjectHashMap;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -49,16 +49,16 @@ final class RdmaFabric implements Fabric {
     private final PacketNumbers packetNumbers;
     private final Registrar registrar;
     private final Cards cards;
+    private final MessageLanes messages;
     private final ServedLanes served;
     private final Parking parking;
     /** By their numbers; any thread. */
-    private final ConcurrentHashMap<Long, RdmaLane> lanes = new ConcurrentHashMap<>();
-    /** From the registrar; at most a few for each lane, region and card. */
+    private final ConcurrentHashMap<Long, RequestedLane> lanes = new ConcurrentHashMap<>();
+    /** From the registrar, at most a few for each lane, region and card; and one for each outbox with messages. */
     private final ConcurrentLinkedQueue<Runnable> notices = new ConcurrentLinkedQueue<>();
 
     // The poller's.
     private final List<Nic> nics;
-    private final Int2ObjectHashMap<RdmaLane> byQueuePair = new Int2ObjectHashMap<>();
     private final List<RdmaLane> unflushed = new ArrayList<>();
     private final ArrayDeque<NotPosted> notPosted = new ArrayDeque<>();
     private long lastLane;
@@ -73,7 +73,8 @@ final class RdmaFabric implements Fabric {
         this.node = node;
         this.config = config;
         packetNumbers = new PacketNumbers(ThreadLocalRandom.current().nextInt());
-        served = new ServedLanes(this, config.limits().served());
+        messages = new MessageLanes(this, config.limits());
+        served = new ServedLanes(this, messages, config.limits().served());
         cards = new Cards(this, provider);
         nics = new ArrayList<>(cards.nics());
         advertised = nics.stream().map(nic -> Addresses.format(nic.gid().raw())).collect(Collectors.joining(","));
@@ -196,7 +197,7 @@ final class RdmaFabric implements Fabric {
 
     /** What an owner says of a lane of this node. */
     private void answer(NodeId from, LaneMessage message) {
-        RdmaLane lane = lanes.get(message.lane());
+        RequestedLane lane = lanes.get(message.lane());
         if (lane == null || !lane.isOf(from, message)) {
             return; // Gone in the meantime, or nobody's business.
         }
@@ -237,7 +238,7 @@ final class RdmaFabric implements Fabric {
         if (served.onFailed(nic, number)) {
             return;
         }
-        for (RdmaLane lane : lanes.values()) {
+        for (RequestedLane lane : lanes.values()) {
             if (lane.nic().equals(nic) && lane.queuePairNumber() == number) {
                 lane.broken(Kind.PEER_UNREACHABLE, why);
             }
@@ -249,7 +250,7 @@ final class RdmaFabric implements Fabric {
         served.dropAll(nic);
         tell(() -> {
             MooncakeException cause = new MooncakeException(Kind.PEER_UNREACHABLE, nic + ": " + why);
-            for (RdmaLane lane : List.copyOf(lanes.values())) {
+            for (RequestedLane lane : List.copyOf(lanes.values())) {
                 if (lane.nic().equals(nic)) {
                     lane.onBroken(cause);
                 }
@@ -296,10 +297,6 @@ final class RdmaFabric implements Fabric {
         }
     }
 
-    void onOpen(int queuePair, RdmaLane lane) {
-        byQueuePair.put(queuePair, lane);
-    }
-
     void onFilled(RdmaLane lane) {
         unflushed.add(lane);
     }
@@ -308,9 +305,8 @@ final class RdmaFabric implements Fabric {
         notPosted.add(new NotPosted(lane, cookie, cause));
     }
 
-    void onDestroyed(RdmaLane lane, int queuePair) {
+    void onDestroyed(RequestedLane lane) {
         lanes.remove(lane.number());
-        byQueuePair.remove(queuePair, lane);
         lane.nic().use.lanes--;
         abandonIfUnused(lane.nic());
     }
@@ -342,23 +338,50 @@ final class RdmaFabric implements Fabric {
 
     @Override
     public Lane connect(Peer peer, LaneListener listener) {
+        Nic nic = choose(peer);
+        if (nic == null) {
+            return new NoLane(this, peer.id(), listener);
+        }
+        RdmaLane lane = new RdmaLane(this, nic, peer.id(), listener);
+        begin(lane);
+        return lane;
+    }
+
+    long nextLane() {
+        return ++lastLane;
+    }
+
+    /** The card for a lane to a peer; null when there is none now. */
+    @Nullable
+    Nic choose(Peer peer) {
         List<Nic> usable = nics.stream().filter(Nic::isUsable).toList();
         int chosen = NicChoice.choose(
                 usable.stream().map(nic -> new NicChoice.Candidate(nic.gid().raw(), nic.use.lanes)).toList(),
-                peerAddresses(peer));
-        if (chosen < 0) {
-            return new NoLane(this, peer.id(), listener);
-        }
-        RdmaLane lane = new RdmaLane(this, usable.get(chosen), peer.id(), listener, ++lastLane);
+                Addresses.parse(peer.addresses().getOrDefault(NAME, "")));
+        return chosen < 0 ? null : usable.get(chosen);
+    }
+
+    /** Has a lane connected. */
+    void begin(RequestedLane lane) {
         lanes.put(lane.number(), lane);
         if (!registrar.offer(lane::begin)) {
             lane.broken(Kind.BACK_PRESSURE, "too much is to be registered and connected");
         }
-        return lane;
     }
 
-    private List<byte[]> peerAddresses(Peer peer) {
-        return Addresses.parse(peer.addresses().getOrDefault(NAME, ""));
+    /** A peer's lane is of no use any more; where that cannot be told now, its peer finds out by itself. */
+    void onLost(IncomingLane lane) {
+        registrar.offer(() -> served.onLost(lane));
+    }
+
+    @Override
+    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
+        return reaches(peer) && messages.send(peer, topic, message);
+    }
+
+    @Override
+    public boolean carries(Peer peer, Topic topic) {
+        return messages.carries(peer, topic);
     }
 
     @Override
@@ -366,9 +389,11 @@ final class RdmaFabric implements Fabric {
         if (config.registrar() == RdmaConfig.Registrar.POLLER) {
             registrar.doWork();
         }
-        for (Runnable notice; (notice = notices.poll()) != null;) {
-            notice.run();
+        takeNotices();
+        for (int i = 0; i < nics.size(); i++) {
+            messages.poll(nics.get(i));
         }
+        messages.tick();
         int polled = 0;
         for (NotPosted failed; polled < limit && (failed = notPosted.poll()) != null; polled++) {
             failed.lane.onBroken(failed.cause);
@@ -381,11 +406,17 @@ final class RdmaFabric implements Fabric {
         return polled;
     }
 
+    private void takeNotices() {
+        for (Runnable notice; (notice = notices.poll()) != null;) {
+            notice.run();
+        }
+    }
+
     private int poll(Nic nic, Completions completions, int limit) {
         NicUse use = nic.use;
         int reported = 0;
         while (reported < limit && (use.told < use.taken || take(nic))) {
-            report(nic.completions.completion(use.told++), completions);
+            report(use, nic.completions.completion(use.told++), completions);
             reported++;
         }
         return reported;
@@ -406,8 +437,8 @@ final class RdmaFabric implements Fabric {
         return use.taken > use.told;
     }
 
-    private void report(Completion completion, Completions completions) {
-        RdmaLane lane = byQueuePair.get(completion.queuePair());
+    private static void report(NicUse use, Completion completion, Completions completions) {
+        RdmaLane lane = use.lane(completion.queuePair());
         if (lane != null) {
             lane.onCompleted();
         }
@@ -444,11 +475,15 @@ final class RdmaFabric implements Fabric {
         for (Nic nic : nics) {
             try {
                 nic.completions.requestNotification();
+                MessagePort port = nic.messagePort();
+                if (port != null) {
+                    port.completions.requestNotification();
+                }
             } catch (VerbsException e) {
                 nic.onDead(String.valueOf(e.getMessage()));
             }
             // What came before that makes no event.
-            if (take(nic)) {
+            if (take(nic) || messages.poll(nic) > 0) {
                 return false;
             }
         }
@@ -467,9 +502,11 @@ final class RdmaFabric implements Fabric {
         }
         closed = true;
         parking.close();
+        messages.close();
         registrar.close();
-        lanes.values().forEach(RdmaLane::end);
+        served.dropAll(null);
+        takeNotices();
+        lanes.values().forEach(RequestedLane::end);
         cards.close();
-        byQueuePair.clear();
     }
 }

@@ -7,24 +7,29 @@ import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.rdma.LaneMessage.Closed;
 import io.mooncake.rdma.LaneMessage.NoRegion;
+import io.mooncake.rdma.LaneMessage.Purpose;
 import io.mooncake.rdma.LaneMessage.Query;
 import io.mooncake.rdma.LaneMessage.Refused;
 import io.mooncake.rdma.LaneMessage.Reply;
 import io.mooncake.rdma.LaneMessage.Request;
+import io.mooncake.rdma.verbs.ConnectionSettings;
 import io.mooncake.rdma.verbs.PeerEnd;
 import io.mooncake.rdma.verbs.QueuePair;
 import io.mooncake.rdma.verbs.VerbsException;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ends of peers' lanes: queue pairs that only answer READs. Nothing is ever posted to them, so they take no credit and complete nothing.
- * A peer may read what this node's regions allow, by keys that it asks for lane by lane. The registrar's.
+ * The ends of peers' lanes. Those of readers only answer READs: nothing is ever posted to them, so they take no credit and complete nothing.
+ * A peer may read what this node's regions allow, by keys that it asks for lane by lane. Those of senders of messages are the poller's once they
+ * are connected ({@link IncomingLane}). The registrar's.
  *
  * <p>There are so many as configured: a newcomer pushes out the one that SIEVE finds, that is the oldest that has not asked for a region
  * since it was passed over last. Its peer makes a new lane when it needs one.
@@ -36,23 +41,42 @@ final class ServedLanes {
         final Key key;
         final Nic nic;
         final QueuePair queuePair;
+        /** What receives on it; null for a lane that reads. */
+        final @Nullable IncomingLane messages;
         boolean visited;
 
-        Served(Key key, Nic nic, QueuePair queuePair) {
+        Served(Key key, Nic nic, QueuePair queuePair, @Nullable IncomingLane messages) {
             this.key = key;
             this.nic = nic;
             this.queuePair = queuePair;
+            this.messages = messages;
+        }
+
+        Purpose purpose() {
+            return messages == null ? Purpose.READS : Purpose.MESSAGES;
+        }
+
+        boolean takeVisited() {
+            boolean was = visited || (messages != null && messages.takeHeard());
+            visited = false;
+            return was;
         }
     }
 
     private final RdmaFabric fabric;
-    private final int most;
+    private final MessageLanes messages;
+    private final Map<Purpose, Integer> most;
     private final Map<Key, Served> lanes = new HashMap<>();
-    private final Deque<Served> order = new ArrayDeque<>();
+    private final Map<Purpose, Deque<Served>> orders = new EnumMap<>(Purpose.class);
 
-    ServedLanes(RdmaFabric fabric, int most) {
+    ServedLanes(RdmaFabric fabric, MessageLanes messages, int most) {
         this.fabric = fabric;
-        this.most = most;
+        this.messages = messages;
+        this.most = Map.of(Purpose.READS, most, Purpose.MESSAGES, MessagePort.LANES);
+    }
+
+    private Deque<Served> order(Purpose purpose) {
+        return orders.computeIfAbsent(purpose, any -> new ArrayDeque<>());
     }
 
     int size() {
@@ -76,11 +100,17 @@ final class ServedLanes {
             refuse(key, Kind.PEER_UNREACHABLE, "node " + self + " has no card with an active port now");
             return;
         }
-        makeRoom();
+        if (request.purpose() == Purpose.MESSAGES && !messages.isUsed()) {
+            refuse(key, Kind.UNSUPPORTED, "node " + self + " takes no messages by RDMA (rdma.landingBytes = 0)");
+            return;
+        }
+        makeRoom(request.purpose());
         try {
             serve(key, nic, request);
         } catch (VerbsException e) {
             refuse(key, e.asMooncake().kind(), "node " + self + ": " + e.getMessage());
+        } catch (MooncakeException e) {
+            refuse(key, e.kind(), "node " + self + ": " + e.getMessage());
         }
     }
 
@@ -90,35 +120,58 @@ final class ServedLanes {
 
     private void serve(Key key, Nic nic, Request request) {
         int reads = Math.min(request.reads(), fabric.answeredReads(nic));
-        QueuePair queuePair = nic.newQueuePair(nic.servedCompletions, new QueuePair.Capacity(1, 1, 0));
         int packetNumber = fabric.nextPacketNumber();
-        try {
-            queuePair.toInit(nic.path().port(), io.mooncake.rdma.verbs.Access.REMOTE_READ);
-            // That is enough to answer; it never sends by itself.
-            queuePair.toReadyToReceive(nic.path(), request.end(), fabric.settings(reads));
-        } catch (VerbsException e) {
-            nic.close(queuePair);
-            throw e;
-        }
-        Served served = new Served(key, nic, queuePair);
+        Served served = request.purpose() == Purpose.READS
+                ? readersEnd(key, nic, request.end(), fabric.settings(reads))
+                : sendersEnd(key, nic, request.end(), fabric.settings(reads), packetNumber);
         lanes.put(key, served);
-        order.addLast(served);
+        order(request.purpose()).addLast(served);
         nic.served++;
-        fabric.send(key.reader, new Reply(key.lane, nic.keyEpoch, reads,
-                new PeerEnd(queuePair.number(), packetNumber, nic.path().mtu(), nic.port().lid(), nic.gid().raw())));
-        // What everybody will ask for, before it is asked for.
+        fabric.send(key.reader, new Reply(key.lane, nic.keyEpoch, reads, new PeerEnd(served.queuePair.number(),
+                packetNumber, nic.path().mtu(), nic.port().lid(), nic.gid().raw())));
+        // What every reader will ask for, before it is asked for.
         for (Registration registration : nic.registrations()) {
-            if (registration.region().access() == Access.GUARDED && !registration.region().isClosed()) {
+            if (request.purpose() == Purpose.READS && registration.region().access() == Access.GUARDED
+                    && !registration.region().isClosed()) {
                 fabric.send(key.reader, registration.keys(key.lane, nic.keyEpoch));
             }
         }
     }
 
-    private void makeRoom() {
-        while (lanes.size() >= most) {
+    private static Served readersEnd(Key key, Nic nic, PeerEnd end, ConnectionSettings settings) {
+        QueuePair queuePair = nic.newQueuePair(nic.servedCompletions, new QueuePair.Capacity(1, 1, 0));
+        try {
+            queuePair.toInit(nic.path().port(), io.mooncake.rdma.verbs.Access.REMOTE_READ);
+            // That is enough to answer; it never sends by itself.
+            queuePair.toReadyToReceive(nic.path(), end, settings);
+            return new Served(key, nic, queuePair, null);
+        } catch (VerbsException e) {
+            nic.close(queuePair);
+            throw e;
+        }
+    }
+
+    private Served sendersEnd(Key key, Nic nic, PeerEnd end, ConnectionSettings settings, int packetNumber) {
+        IncomingLane lane = new IncomingLane(fabric, messages, nic, key.reader);
+        try {
+            QueuePair queuePair = lane.queuePair();
+            queuePair.toInit(nic.path().port(), io.mooncake.rdma.verbs.Access.REMOTE_WRITE);
+            lane.frames().prepare();
+            queuePair.toReadyToReceive(nic.path(), end, settings);
+            queuePair.toReadyToSend(packetNumber, settings);
+            fabric.tell(() -> messages.onServed(lane));
+            return new Served(key, nic, queuePair, lane);
+        } catch (VerbsException e) {
+            lane.stop();
+            throw e;
+        }
+    }
+
+    private void makeRoom(Purpose purpose) {
+        Deque<Served> order = order(purpose);
+        while (order.size() >= Objects.requireNonNull(most.get(purpose))) {
             Served oldest = order.removeFirst();
-            if (oldest.visited) {
-                oldest.visited = false;
+            if (oldest.takeVisited()) {
                 order.addLast(oldest);
             } else {
                 end(oldest, true);
@@ -154,9 +207,14 @@ final class ServedLanes {
     void onClosed(NodeId reader, long lane) {
         Served served = lanes.get(new Key(reader, lane));
         if (served != null) {
-            order.remove(served);
+            order(served.purpose()).remove(served);
             end(served, false);
         }
+    }
+
+    /** The poller has given one up. */
+    void onLost(IncomingLane lane) {
+        drop(served -> lane.equals(served.messages), true);
     }
 
     /** A card says that one of them failed; false when it has none of that number. */
@@ -171,7 +229,7 @@ final class ServedLanes {
 
     private boolean drop(Predicate<Served> which, boolean tell) {
         List<Served> gone = lanes.values().stream().filter(which).toList();
-        order.removeAll(gone);
+        orders.values().forEach(order -> order.removeAll(gone));
         gone.forEach(served -> end(served, tell));
         return !gone.isEmpty();
     }
@@ -179,7 +237,12 @@ final class ServedLanes {
     private void end(Served served, boolean tell) {
         lanes.remove(served.key);
         served.nic.served--;
-        served.nic.close(served.queuePair);
+        IncomingLane incoming = served.messages;
+        if (incoming == null) {
+            served.nic.close(served.queuePair);
+        } else {
+            fabric.tell(() -> incoming.lose("it was closed"));
+        }
         if (tell) {
             fabric.send(served.key.reader, new Closed(served.key.lane, true));
         }

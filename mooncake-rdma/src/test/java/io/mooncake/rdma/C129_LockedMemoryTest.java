@@ -61,8 +61,10 @@ final class C129_LockedMemoryTest {
         RdmaDevices.assumeSoftRoce();
         String text = run(true);
         // Once a card.
-        assertTrue(text.contains("refused CONFIG_ERROR") && text.matches("(?s).*(64|128)MiB.*") && text.contains("64KiB")
-                && text.contains("ulimit -l"), text);
+        assertTrue(
+                text.contains("refused CONFIG_ERROR") && text.matches("(?s).*(64|128)MiB.*") && text.contains("64KiB")
+                        && text.contains("ulimit -l"),
+                text);
     }
 
     @Test

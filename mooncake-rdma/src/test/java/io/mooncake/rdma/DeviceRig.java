@@ -13,7 +13,7 @@ import java.util.function.Function;
 final class DeviceRig extends EngineRig {
     private final Function<NodeId, RdmaConfig> configs;
     private final ArrayDeque<Runnable> messages = new ArrayDeque<>();
-    private final MessageBus bus = new MessageBus(messages::add, (one, other) -> false);
+    final MessageBus bus = new MessageBus(messages::add, (one, other) -> false);
     private final Provider provider;
     private final int devices;
     private long hurriedNs;
@@ -39,11 +39,6 @@ final class DeviceRig extends EngineRig {
     protected TransferEngine engine(EngineContext context) {
         bus.join(context);
         return RdmaTransferEngine.create(context, configs.apply(context.self()), provider);
-    }
-
-    @Override
-    public boolean canSend() {
-        return false;
     }
 
     /** Every device has it registered. */

@@ -40,7 +40,7 @@ final class DeviceStormTest {
     private static final int DEREGISTRATIONS = FULL ? 200 : 6;
     private static final int[] SIZES = {64, 4096, 65_536, 1 << 20, 5_000_000, 24 << 20};
     private static final long MOST = 24 << 20;
-    private static final int MOST_CANCELED = 1 << 20;
+    private static final int MOST_CANCELED = 1 << 18;
     private static final int WINDOW = 4;
     private static final int MOST_CYCLES = 3;
     private static final byte FILL = EngineRig.FILL;
@@ -116,7 +116,7 @@ final class DeviceStormTest {
         RdmaDevices.assume();
         // A read is posted in several goes, since Soft-RoCE does most of what is posted at once; and the queue is just as deep as requests may
         // be outstanding, so that its occupancy means something.
-        start(new RdmaConfig.Window(4, 64 << 10, 64 << 10, 16, 63));
+        start(new RdmaConfig.Window(4, 16 << 10, 16 << 10, 16, 63));
         Region source = owner.register(rig.pattern(MOST_CANCELED), Access.READABLE);
         MemorySegment refill = rig.filled(MOST_CANCELED, REFILL);
         List<Seat> seats = new ArrayList<>();

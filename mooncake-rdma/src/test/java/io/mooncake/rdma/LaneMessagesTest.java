@@ -11,6 +11,7 @@ import io.mooncake.rdma.LaneMessage.Closed;
 import io.mooncake.rdma.LaneMessage.GuardKeys;
 import io.mooncake.rdma.LaneMessage.Keys;
 import io.mooncake.rdma.LaneMessage.NoRegion;
+import io.mooncake.rdma.LaneMessage.Purpose;
 import io.mooncake.rdma.LaneMessage.Query;
 import io.mooncake.rdma.LaneMessage.Refused;
 import io.mooncake.rdma.LaneMessage.Reply;
@@ -38,7 +39,8 @@ final class LaneMessagesTest {
 
     @Test
     void shouldReadWhatItWrote() {
-        List<LaneMessage> all = List.of(new Request(7, 1000, 16, END), new Reply(Long.MAX_VALUE, 3, 200, END),
+        List<LaneMessage> all = List.of(new Request(7, Purpose.READS, 1000, 16, END),
+                new Request(8, Purpose.MESSAGES, 1000, 16, END), new Reply(Long.MAX_VALUE, 3, 200, END),
                 new Refused(8, Kind.STALE_INCARNATION, "node a#2 answers"), new Closed(1, true), new Closed(2, false),
                 new Query(3, 44), KEYS, new NoRegion(9, 5, Kind.UNAUTHORIZED, ""));
         for (LaneMessage message : all) {

@@ -9,13 +9,17 @@ import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
+import io.mooncake.testing.EngineRig;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.BiPredicate;
 import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** What carries control messages between the nodes of a rig: in order, to whoever has the name. */
 final class MessageBus {
@@ -41,6 +45,17 @@ final class MessageBus {
         context.control().carriedBy(id -> new Peer(id, Map.of()), List.of(new Carrier(context.self())));
     }
 
+    /** From now on an engine carries what it takes, and the bus the rest. */
+    void prefer(EngineContext context, TransferEngine engine, Function<NodeId, @Nullable Peer> peers) {
+        context.control().carriedBy(peers, List.of(engine, new Carrier(context.self())));
+    }
+
+    /** Has a node send a message, as the application does. */
+    boolean send(NodeId from, NodeId to, String message) {
+        EngineContext sender = Objects.requireNonNull(nodes.get(from.name()));
+        return sender.control().send(to, Topic.APPLICATION, EngineRig.utf8(message));
+    }
+
     /** The next messages are lost. */
     void lose(int messages) {
         lost = messages;
@@ -48,9 +63,13 @@ final class MessageBus {
 
     /** A message of somebody who may not be a node. */
     void deliver(NodeId from, String to, byte[] message) {
+        deliver(Topic.LANES, from, to, message);
+    }
+
+    private void deliver(Topic topic, NodeId from, String to, byte[] message) {
         EngineContext target = nodes.get(to);
         if (target != null && !isCut.test(from.name(), to)) {
-            target.control().deliver(Topic.LANES.number(), from, message);
+            target.control().deliver(topic.number(), from, message);
         }
     }
 
@@ -68,7 +87,7 @@ final class MessageBus {
                 return true;
             }
             byte[] bytes = ControlChannel.copy(peer, message);
-            soon.accept(() -> deliver(self, peer.id().name(), bytes));
+            soon.accept(() -> deliver(topic, self, peer.id().name(), bytes));
             return true;
         }
 

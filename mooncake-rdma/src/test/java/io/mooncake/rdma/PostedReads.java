@@ -7,7 +7,6 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
-import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.RegionTable;
@@ -23,7 +22,6 @@ import io.mooncake.testing.VirtualTime;
 import java.lang.foreign.Arena;
 import java.util.Map;
 import java.util.function.BooleanSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * For measurements: one open lane over a simulated card that does everything at once, and READs posted and polled on it. What is measured is
@@ -147,27 +145,5 @@ public final class PostedReads implements AutoCloseable {
         reader.close();
         owner.close();
         arena.close();
-    }
-
-    private static final class NoGuards implements GuardSource {
-        @Override
-        public long pin(int region, long guardOffset, long expected, long offset, long length) {
-            return REFUSED;
-        }
-
-        @Override
-        public long guard(long handle) {
-            return REFUSED;
-        }
-
-        @Override
-        public void unpin(long handle) {
-            // Nothing is pinned.
-        }
-
-        @Override
-        public @Nullable Memory table(int region) {
-            return null;
-        }
     }
 }

@@ -80,7 +80,7 @@ final class RdmaFaultTest {
         assertReads(source);
         long lost = reader.count(Counter.LANES_LOST);
 
-        card(reader).failNextRead(status.ordinal());
+        card(reader).failNext(status.ordinal());
         assertReads(source);
 
         assertEquals(lost + 1, reader.count(Counter.LANES_LOST));
@@ -96,10 +96,10 @@ final class RdmaFaultTest {
         reading.read.from(owner.peer(), source.id(), 0, 8).into(into, 0).by(Long.MAX_VALUE);
         reader.submit(reading);
         rig.until(() -> {
-            card(reader).failNextRead(WorkStatus.REM_OP_ERR.ordinal());
+            card(reader).failNext(WorkStatus.REM_OP_ERR.ordinal());
             return reading.ended();
         });
-        card(reader).failNextRead(0);
+        card(reader).failNext(0);
         assertEquals(ReadStatus.UNREACHABLE, reading.status);
         assertTrue(reading.cause().getMessage().contains("REM_OP_ERR"), () -> reading.cause().getMessage());
         assertTrue(reading.cause().getMessage().contains("device sim0"), () -> reading.cause().getMessage());
@@ -304,7 +304,7 @@ final class RdmaFaultTest {
     @Test
     void shouldReadRegionsThatNeedManyRegistrations() {
         restart(new RdmaRig(3, RdmaRig.config()
-                .withLimits(new RdmaConfig.Limits(4096, 1024, 4096, 3L << 20))));
+                .withLimits(new RdmaConfig.Limits(4096, 1024, 4096, 3L << 20, 1L << 20))));
         Region source = owner.register(rig.pattern(23L << 20), Access.READABLE);
         assertReads(source);
         // Each part overlaps the next one by the longest request: 2 MiB apart, 3 MiB long.
@@ -411,7 +411,7 @@ final class RdmaFaultTest {
 
     @Test
     void shouldPushOutALaneThatNobodyAskedThroughWhenThereAreTooMany() {
-        restart(new RdmaRig(5, RdmaRig.config().withLimits(new RdmaConfig.Limits(4096, 1024, 6, 1L << 30))));
+        restart(new RdmaRig(5, RdmaRig.config().withLimits(new RdmaConfig.Limits(4096, 1024, 6, 1L << 30, 1L << 20))));
         Region source = owner.register(rig.pattern(4096), Access.READABLE);
         for (int i = 0; i < 5; i++) {
             EngineRig.Side one = rig.side("reader" + i);

@@ -6,6 +6,7 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.onesided.OneSidedConfig;
 import io.mooncake.rdma.sim.SimulatedNetwork;
@@ -28,6 +29,7 @@ class RdmaRig extends EngineRig {
     final MessageBus bus;
     private final Map<String, SimulatedProvider> hosts = new HashMap<>();
     private final Map<String, MemorySegment> pools = new HashMap<>();
+    private final Map<String, RdmaConfig> configs = new HashMap<>();
     private int lastAddress = FIRST_ADDRESS;
 
     RdmaRig() {
@@ -56,6 +58,11 @@ class RdmaRig extends EngineRig {
         });
     }
 
+    /** Has a node have settings of its own. */
+    void configOf(String name, RdmaConfig own) {
+        configs.put(name, own);
+    }
+
     /** Has a node find memory registered when it starts, as nodes find their pools. */
     void poolOf(String name, MemorySegment pool) {
         pools.put(name, pool);
@@ -76,12 +83,18 @@ class RdmaRig extends EngineRig {
     protected TransferEngine engine(EngineContext context) {
         bus.join(context);
         poolInto(context);
-        return RdmaTransferEngine.create(context, config, host(context.self().name()));
+        TransferEngine engine = RdmaTransferEngine.create(context, configs.getOrDefault(context.self().name(), config),
+                host(context.self().name()));
+        bus.prefer(context, engine, this::peer);
+        return engine;
     }
 
-    @Override
-    public boolean canSend() {
-        return false;
+    private Peer peer(NodeId id) {
+        return sides().stream()
+                .filter(side -> side.id.name().equals(id.name()))
+                .findAny()
+                .map(side -> side.peer(id))
+                .orElseGet(() -> new Peer(id, Map.of()));
     }
 
     @Override

@@ -7,6 +7,9 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.ByteBuffer;
+import java.nio.channels.Channels;
+import java.nio.channels.WritableByteChannel;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -34,8 +37,8 @@ final class LateRelay implements AutoCloseable {
     private volatile long delayNs;
 
     /** Bytes that are due at some time. */
-    private record Chunk(byte[] bytes, long dueNs) {
-        static final Chunk END = new Chunk(new byte[0], 0);
+    private record Chunk(ByteBuffer bytes, long dueNs) {
+        static final Chunk END = new Chunk(ByteBuffer.allocate(0), 0);
     }
 
     LateRelay(int target) {
@@ -95,7 +98,7 @@ final class LateRelay implements AutoCloseable {
         byte[] buffer = new byte[CHUNK_BYTES];
         try (from; InputStream in = from.getInputStream()) {
             for (int n = in.read(buffer); n > 0; n = in.read(buffer)) {
-                queue.put(new Chunk(Arrays.copyOf(buffer, n), System.nanoTime() + delayNs));
+                queue.put(new Chunk(ByteBuffer.wrap(Arrays.copyOf(buffer, n)), System.nanoTime() + delayNs));
             }
             queue.put(Chunk.END);
         } catch (IOException e) {
@@ -106,8 +109,8 @@ final class LateRelay implements AutoCloseable {
     }
 
     private static void give(BlockingQueue<Chunk> queue, Socket to) {
-        try (to; OutputStream out = to.getOutputStream()) {
-            for (Chunk chunk = queue.take(); chunk.bytes.length > 0; chunk = queue.take()) {
+        try (to; WritableByteChannel out = Channels.newChannel(to.getOutputStream())) {
+            for (Chunk chunk = queue.take(); chunk.bytes.hasRemaining(); chunk = queue.take()) {
                 for (long left = chunk.dueNs - System.nanoTime(); left > 0; left = chunk.dueNs - System.nanoTime()) {
                     LockSupport.parkNanos(left);
                 }

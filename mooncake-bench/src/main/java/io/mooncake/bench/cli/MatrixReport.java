@@ -24,7 +24,7 @@ record MatrixReport(List<Row> rows, double slowerThan) {
     private static final int LEAST_PAIRS = 3;
 
     /** What a pair is compared with. */
-    private record Class(Hop hop, String path, long upToBytes) {}
+    private record PairClass(Hop hop, String path, long upToBytes) {}
 
     /**
      * One figure of a pair.
@@ -34,8 +34,8 @@ record MatrixReport(List<Row> rows, double slowerThan) {
      * @param medianNs of the class; 0 where it has too few pairs
      */
     record Row(PairFigures pair, Figure figure, double medianNs) {
-        private Class ofClass() {
-            return new Class(pair.hop(), figure.path(), figure.upToBytes());
+        private PairClass ofClass() {
+            return new PairClass(pair.hop(), figure.path(), figure.upToBytes());
         }
 
         boolean isSlow(double slowerThan) {
@@ -50,18 +50,19 @@ record MatrixReport(List<Row> rows, double slowerThan) {
     static MatrixReport of(List<PairFigures> pairs, double slowerThan) {
         List<Row> rows = new ArrayList<>();
         pairs.forEach(pair -> pair.figures().forEach(figure -> rows.add(new Row(pair, figure, 0))));
-        Map<Class, List<Row>> classes = rows.stream().collect(Collectors.groupingBy(Row::ofClass));
+        Map<PairClass, List<Row>> classes = rows.stream().collect(Collectors.groupingBy(Row::ofClass));
         rows.replaceAll(row -> {
             List<Row> others = classes.getOrDefault(row.ofClass(), List.of());
             return others.size() < LEAST_PAIRS
                     ? row
                     : new Row(row.pair, row.figure,
-                            Quantiles.of(others.stream().mapToDouble(other -> other.figure.readNs())).median());
+                            Quantiles.of(others.stream().mapToDouble(other -> (double) other.figure.readNs()))
+                                    .median());
         });
         rows.sort(Comparator.comparing((Row row) -> row.pair.reader().name())
                 .thenComparing(row -> row.pair.holder().name())
                 .thenComparing(row -> row.figure.path())
-                .thenComparing(row -> row.figure.upToBytes()));
+                .thenComparingLong(row -> row.figure.upToBytes()));
         return new MatrixReport(List.copyOf(rows), slowerThan);
     }
 
@@ -74,10 +75,10 @@ record MatrixReport(List<Row> rows, double slowerThan) {
         for (Row row : rows) {
             out.printf(Locale.ROOT, "%-16s %-16s %-8s %-6s %9s %12.1f %9.3f%s%n", row.pair.reader().name(),
                     row.pair.holder().name(), row.pair.hop().name().toLowerCase(Locale.ROOT), row.figure.path(),
-                    ByteSize.rounded(row.figure.readBytes()), row.figure.readNs() / 1e3, row.gbPerS(),
+                    ByteSize.rounded((double) row.figure.readBytes()), (double) row.figure.readNs() / 1e3, row.gbPerS(),
                     row.isSlow(slowerThan)
                             ? String.format(Locale.ROOT, "  SLOW: %.1f x the median of its class",
-                                    row.figure.readNs() / row.medianNs)
+                                    (double) row.figure.readNs() / row.medianNs)
                             : "");
         }
         out.printf(Locale.ROOT, "%d of %d are slower than %.1f x the median of their class%n", slow().size(),

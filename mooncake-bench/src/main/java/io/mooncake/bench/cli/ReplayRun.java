@@ -8,15 +8,17 @@ final class ReplayRun implements Replay {
     private final Cluster cluster;
     private final ReplayStats stats;
     private final RequestServer server;
+    private final int lookAhead;
 
     /**
      * Starts the nodes, which hold nothing yet.
      *
-     * @param options how many and how large
+     * @param options how many and how large, and how far the nodes see ahead
      * @param stats counts and measures
      */
     ReplayRun(ReplayOptions options, ReplayStats stats) {
         this.stats = stats;
+        lookAhead = options.lookAhead();
         cluster = new Cluster(options);
         server = new RequestServer(options.blockSize(), new Verifier(new Ledger(options.nodes()), stats), stats,
                 true);
@@ -29,12 +31,18 @@ final class ReplayRun implements Replay {
 
     @Override
     public void pass(Trace trace, Pace pace, Progress progress) {
+        ReplayHints hints = lookAhead == 0
+                ? null
+                : new ReplayHints(cluster.members(), trace, server::blocks, lookAhead);
         pace.start();
         List<Request> requests = trace.requests();
         int nodes = cluster.members().size();
         for (int number = 0; number < requests.size(); number++) {
             Request request = requests.get(number);
             pace.await(request.timestampMs());
+            if (hints != null) {
+                hints.serving(number);
+            }
             server.serve(cluster.members().get(number % nodes), AccessPath.ofLocal(number / nodes), request);
             progress.update(stats.requests().count(), stats::progress);
         }

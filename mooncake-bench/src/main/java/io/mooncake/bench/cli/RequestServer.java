@@ -77,10 +77,7 @@ final class RequestServer {
      */
     int serve(Member member, AccessPath localPath, Request request) {
         long start = System.nanoTime();
-        List<BlockId> blocks = new ArrayList<>(request.blocks());
-        for (int i = 0; i < request.blocks(); i++) {
-            blocks.add(ids.computeIfAbsent(request.hashId(i), RequestServer::id));
-        }
+        List<BlockId> blocks = blocks(request);
         BlockStore store = member.node().store();
         int run = readPrefix(member, request, blocks, localPath);
         for (int i = run; i < blocks.size(); i++) {
@@ -94,6 +91,15 @@ final class RequestServer {
         }
         stats.request(System.nanoTime() - start, blocks.size(), run, blocks.size() * blockSize);
         return run;
+    }
+
+    /** The names of a request's blocks. */
+    List<BlockId> blocks(Request request) {
+        List<BlockId> blocks = new ArrayList<>(request.blocks());
+        for (int i = 0; i < request.blocks(); i++) {
+            blocks.add(ids.computeIfAbsent(request.hashId(i), RequestServer::id));
+        }
+        return blocks;
     }
 
     /** Reads the unbroken leading run; the number of its blocks that were read and right. */

@@ -33,6 +33,8 @@ final class SlowLink {
     private static final int MOST_READS = 20;
     private static final double MOST_SECONDS = 30;
     private static final double PATIENCE_SECONDS = 60;
+    /** Once may be a look; so many in a row are use. */
+    private static final int USED_READS = 3;
     private static final int WARM_UP = 20;
     private static final long PAUSE_NS = TimeUnit.MILLISECONDS.toNanos(100);
 
@@ -138,12 +140,11 @@ final class SlowLink {
         int readsUntilLeft = after.lastIndexOf(slow) + 1;
         link.delay(0);
         long repaired = System.nanoTime();
-        // Once may be a look; twice in a row is use.
-        boolean used = false;
-        while (!used && seconds(repaired) < PATIENCE_SECONDS) {
-            used = read(reader, region).equals(slow) && read(reader, region).equals(slow)
-                    && read(reader, region).equals(slow);
+        int inARow = 0;
+        while (inARow < USED_READS && seconds(repaired) < PATIENCE_SECONDS) {
+            inARow = read(reader, region).equals(slow) ? inARow + 1 : 0;
         }
+        boolean used = inARow == USED_READS;
         double secondsUntilUsed = seconds(repaired);
         boolean met = readsUntilLeft < MOST_READS && used && secondsUntilUsed < MOST_SECONDS;
         out.printf(Locale.ROOT,

@@ -39,7 +39,7 @@ class MatrixCommandTest {
         report.print(new PrintWriter(text));
         List<String> lines = text.toString().lines().toList();
         assertTrue(lines.get(1)
-                .startsWith("a                b                rack     tcp         1MiB        410.0     2.558"),
+                .startsWith("a                b                rack     tcp     1.00 MiB        410.0     2.558"),
                 text::toString);
         assertTrue(lines.get(4).endsWith("SLOW: 2.2 x the median of its class"), text::toString);
         assertEquals("1 of 6 are slower than 2.0 x the median of their class", lines.getLast());

@@ -32,7 +32,7 @@ class ReplayProcessesTest {
 
     @Test
     void shouldHitExactlyWhatOneProcessHits() throws IOException {
-        ReplayOptions options = new ReplayOptions(3, 60, BLOCK, "lru", 0, 2);
+        ReplayOptions options = new ReplayOptions(3, 60, BLOCK, "lru", 0, 2, 0);
         ReplayStats one = new ReplayStats(new PrintWriter(told, true));
         try (Replay run = new ReplayRun(options, one)) {
             pass(run);
@@ -83,7 +83,7 @@ class ReplayProcessesTest {
 
     @Test
     void shouldSayWhichProcessWasKilled() throws IOException {
-        try (ReplayProcesses run = new ReplayProcesses(new ReplayOptions(2, 60, BLOCK, "lru", 0, 1), 1, stats)) {
+        try (ReplayProcesses run = new ReplayProcesses(new ReplayOptions(2, 60, BLOCK, "lru", 0, 1, 0), 1, stats)) {
             run.processes().get(1).kill();
             IOException e = assertThrows(IOException.class, () -> pass(run));
             assertTrue(String.valueOf(e.getMessage()).contains("the process of node-1 ended before the replay did"),

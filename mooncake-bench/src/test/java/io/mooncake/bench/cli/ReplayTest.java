@@ -34,7 +34,7 @@ class ReplayTest {
     void shouldHitExactlyWhatAReferenceLruHits(int nodes, int capacity, int requests, int maxBlocks) {
         Trace trace = TraceGenerator.generate(SEED, requests, maxBlocks);
         ReferenceLru reference = new ReferenceLru(nodes, capacity);
-        ReplayOptions options = new ReplayOptions(nodes, capacity, BLOCK, "lru", 0, 2);
+        ReplayOptions options = new ReplayOptions(nodes, capacity, BLOCK, "lru", 0, 2, 0);
         String seed = "seed " + SEED;
         try (ReplayRun run = new ReplayRun(options, stats)) {
             for (int pass = 0; pass < 2; pass++) {
@@ -55,9 +55,30 @@ class ReplayTest {
     }
 
     @Test
+    void shouldHitMoreTheMoreTheNodesAreTold() {
+        Trace trace = TraceGenerator.generate(SEED, 600, 30);
+        long lru = hits(trace, "lru", 0);
+        long adaptive = hits(trace, "adaptive", 0);
+        long some = hits(trace, "adaptive", 60);
+        long all = hits(trace, "adaptive", ReplayOptions.ALL);
+        String hits = "lru " + lru + ", adaptive " + adaptive + ", of 60 requests " + some + ", of all " + all;
+        assertTrue(lru > 0 && adaptive >= 0.9 * lru && some > adaptive && all > some, hits);
+        assertEquals("", told.toString());
+    }
+
+    private long hits(Trace trace, String policy, int lookAhead) {
+        ReplayOptions options = new ReplayOptions(1, 150, BLOCK, policy, 0, 1, lookAhead);
+        long before = stats.hits();
+        try (ReplayRun run = new ReplayRun(options, stats)) {
+            pass(run, trace);
+        }
+        return stats.hits() - before;
+    }
+
+    @Test
     void shouldReportBytesThatAreNotWhatTheVersionMustHave() {
         Trace trace = TraceGenerator.generate(SEED, 20, 8);
-        try (ReplayRun run = new ReplayRun(new ReplayOptions(1, 1_000, BLOCK, "lru", 0, 2), stats)) {
+        try (ReplayRun run = new ReplayRun(new ReplayOptions(1, 1_000, BLOCK, "lru", 0, 2, 0), stats)) {
             pass(run, trace);
             assertEquals(0, stats.verificationErrors());
             overwrite(run.cluster().members().getFirst(), RequestServer.id(trace.requests().getFirst().hashId(0)));
@@ -78,7 +99,8 @@ class ReplayTest {
     void shouldUseEveryPathAndWriteItAsJson(@TempDir Path folder) throws IOException {
         Path json = folder.resolve("result.json");
         Path saved = folder.resolve("trace.jsonl");
-        CliRun run = CliRun.of("replay", "--nodes", "3", "--capacity", "60", "--requests", "300", "--max-blocks", "16",
+        CliRun run = CliRun.of("replay", "--nodes", "3", "--capacity", "60", "--policy", "lru", "--requests", "300",
+                "--max-blocks", "16",
                 "--passes",
                 "2", "--seed", "5", "--json", json.toString(), "--save-trace", saved.toString());
         assertEquals(Main.OK, run.exitCode(), run::err);
@@ -103,9 +125,11 @@ class ReplayTest {
     @Test
     void shouldReplayASavedTraceTheSameWay(@TempDir Path folder) {
         Path saved = folder.resolve("trace.jsonl");
-        CliRun generated = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--requests", "100", "--save-trace",
+        CliRun generated = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--policy", "lru", "--requests",
+                "100",
+                "--save-trace", saved.toString());
+        CliRun read = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--policy", "lru", "--trace",
                 saved.toString());
-        CliRun read = CliRun.of("replay", "--nodes", "2", "--capacity", "50", "--trace", saved.toString());
         assertEquals(Main.OK, read.exitCode(), read::err);
         assertEquals(generated.out().lines().findFirst(), read.out().lines().findFirst());
     }

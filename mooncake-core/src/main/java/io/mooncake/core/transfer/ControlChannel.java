@@ -67,6 +67,9 @@ public final class ControlChannel {
             if (engine.send(peer, topic, message)) {
                 return true;
             }
+            if (engine.carries(peer, topic)) {
+                return false;
+            }
         }
         return false;
     }

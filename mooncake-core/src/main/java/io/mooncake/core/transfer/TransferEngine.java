@@ -83,6 +83,18 @@ public interface TransferEngine {
     default void onPeerDead(NodeId life, String reason) {}
 
     /**
+     * Whether messages to a peer go by this engine and no other at the moment, so that one that it did not take has to wait: by another one
+     * it could overtake those before it. Any thread.
+     *
+     * @param peer to whom
+     * @param topic for whom there
+     * @return false, unless the engine says otherwise: then the next engine is asked
+     */
+    default boolean carries(Peer peer, Topic topic) {
+        return false;
+    }
+
+    /**
      * The agent that does the work.
      *
      * @return the same one always

@@ -236,15 +236,15 @@ public final class QueuePair extends NativeObject {
      * @param address where the message goes
      * @param length bytes there
      * @param key the local key
-     * @return false when the queue takes no more
+     * @throws VerbsException ENOMEM when the queue takes no more
      */
-    public boolean postReceive(long cookie, long address, int length, int key) {
+    public void postReceive(long cookie, long address, int length, int key) {
         requireOpen();
         receive.set(JAVA_LONG, ibv_recv_wr.wr_id$offset(), cookie);
         receiveElement.set(JAVA_LONG, ibv_sge.addr$offset(), address);
         receiveElement.set(JAVA_INT, ibv_sge.length$offset(), length);
         receiveElement.set(JAVA_INT, ibv_sge.lkey$offset(), key);
-        return dataPath.postRecv(qp, receive.address(), bad.address()) == 0;
+        VerbsException.check(dataPath.postRecv(qp, receive.address(), bad.address()), "ibv_post_recv", this);
     }
 
     @Override

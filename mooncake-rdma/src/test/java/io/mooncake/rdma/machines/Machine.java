@@ -63,7 +63,8 @@ final class Machine implements AutoCloseable {
             }
             said.add(line);
             if (line.startsWith("WRONG")) {
-                throw new AssertionError(line + "; before: " + said.subList(Math.max(0, said.size() - 12), said.size()));
+                throw new AssertionError(
+                        line + "; before: " + said.subList(Math.max(0, said.size() - 12), said.size()));
             }
             if (wanted.test(line)) {
                 return line;

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A completion queue. One that overflows loses completions and is said to be broken, as verbs do. */
 final class SimulatedCompletionQueue {
-    private record Entry(long id, int status, int bytes, int queuePair) {}
+    private record Entry(long id, int opcode, int status, int bytes, int queuePair) {}
 
     final SimulatedContext context;
     final @Nullable SimulatedChannel channel;
@@ -35,7 +35,7 @@ final class SimulatedCompletionQueue {
         return highest;
     }
 
-    void add(long id, int status, int bytes, int queuePair) {
+    void add(long id, int opcode, int status, int bytes, int queuePair) {
         if (context.isDead()) {
             return;
         }
@@ -43,7 +43,7 @@ final class SimulatedCompletionQueue {
             context.event(Verbs.IBV_EVENT_CQ_ERR(), handle);
             return;
         }
-        entries.add(new Entry(id, status, bytes, queuePair));
+        entries.add(new Entry(id, opcode, status, bytes, queuePair));
         highest = Math.max(highest, entries.size());
         if (armed && channel != null) {
             armed = false;
@@ -72,7 +72,7 @@ final class SimulatedCompletionQueue {
             ibv_wc.vendor_err(wc, entry.status == 0 ? 0 : 0x80 + entry.status);
             ibv_wc.qp_num(wc, entry.queuePair);
             if (entry.status == 0) {
-                ibv_wc.opcode(wc, Verbs.IBV_WC_RDMA_READ());
+                ibv_wc.opcode(wc, entry.opcode);
                 ibv_wc.byte_len(wc, entry.bytes);
                 ibv_wc.wc_flags(wc, 0);
             }

@@ -23,6 +23,7 @@ public final class SimulatedDevice {
     private int postsRefused;
     private boolean queuesDead;
     private String numaNode = "0";
+    private boolean writesDoubled;
 
     SimulatedDevice(SimulatedProvider host, String name, int ipv4) {
         this.host = host;
@@ -111,14 +112,23 @@ public final class SimulatedDevice {
         largestRegistration = bytes;
     }
 
-    /** The next READ that this card is given ends with a status of {@code ibv_wc_status}. */
-    public void failNextRead(int status) {
+    /** The next request that this card is given ends with a status of {@code ibv_wc_status}. */
+    public void failNext(int status) {
         nextStatus = status;
     }
 
     /** The next requests are not taken, as by a driver without memory. */
     public void refusePosts(int requests) {
         postsRefused = requests;
+    }
+
+    /** From now on what it writes into a peer's memory arrives a second time, within a millisecond: packets that were on another way. */
+    public void doubleWrites() {
+        writesDoubled = true;
+    }
+
+    boolean doublesWrites() {
+        return writesDoubled;
     }
 
     boolean takeRefusal() {
@@ -138,7 +148,7 @@ public final class SimulatedDevice {
         queuesDead = false;
     }
 
-    /** What {@link #failNextRead} asked for, once. */
+    /** What {@link #failNext} asked for, once. */
     int takeNextStatus() {
         int status = nextStatus;
         nextStatus = 0;

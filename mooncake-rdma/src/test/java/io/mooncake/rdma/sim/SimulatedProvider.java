@@ -309,13 +309,15 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
             return -EIO;
         }
         int requests = ibv_qp_cap.max_send_wr(ibv_qp_init_attr.cap(attributes));
+        int receives = ibv_qp_cap.max_recv_wr(ibv_qp_init_attr.cap(attributes));
         if (ibv_qp_init_attr.qp_type(attributes) != Verbs.IBV_QPT_RC() || requests > LIMIT) {
             return -EINVAL;
         }
         SimulatedQueuePair queuePair = new SimulatedQueuePair(domain,
                 get(ibv_qp_init_attr.send_cq(attributes).address(), SimulatedCompletionQueue.class),
                 get(ibv_qp_init_attr.recv_cq(attributes).address(), SimulatedCompletionQueue.class),
-                lastHandle + HANDLE_STEP, requests, ibv_qp_init_attr.sq_sig_all(attributes) != 0);
+                lastHandle + HANDLE_STEP, new SimulatedQueuePair.Sizes(requests, receives),
+                ibv_qp_init_attr.sq_sig_all(attributes) != 0);
         network.add(queuePair);
         return add(queuePair);
     }
@@ -468,8 +470,11 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
 
     @Override
     public int postRecv(long qp, long wr, long bad) {
-        SimulatedMemory.ALL.set(ValueLayout.JAVA_LONG, bad, wr);
-        return -EINVAL;
+        int error = get(qp, SimulatedQueuePair.class).postReceive(SimulatedMemory.ALL.asSlice(wr, 32));
+        if (error != 0) {
+            SimulatedMemory.ALL.set(ValueLayout.JAVA_LONG, bad, wr);
+        }
+        return -error;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.mooncake.rdma.sim;
 
+import io.mooncake.rdma.sim.SimulatedRequest.Kind;
 import io.mooncake.rdma.verbs.Access;
 import io.mooncake.rdma.verbs.ffi.Verbs;
 import io.mooncake.rdma.verbs.ffi.ibv_ah_attr;
@@ -9,9 +10,13 @@ import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A reliably connected queue pair: reads in any order, completes in the order of posting, is broken by its first error. */
+/**
+ * A reliably connected queue pair: reads and writes in any order, but what was written lies there when a message after it is received; completes in
+ * the order of posting, is broken by its first error.
+ */
 final class SimulatedQueuePair {
     private static final int SUCCESS = 0;
     private static final int LOCAL_OPERATION = 2;
@@ -19,20 +24,24 @@ final class SimulatedQueuePair {
     private static final int FLUSHED = 5;
     private static final int REMOTE_ACCESS = 10;
     private static final int RETRIES_EXCEEDED = 12;
+    private static final int REMOTE_INVALID = 9;
+    private static final int NOT_READY = 13;
     private static final int EINVAL = 22;
     private static final int ENOMEM = 12;
     private static final long TIMEOUT_UNIT_NS = 4096;
+    private static final int NOT_READY_RETRIES = 6;
+    private static final long NOT_READY_NS = 640_000;
+    private static final long MOST_DOUBLED_AFTER_NS = 1_000_000;
 
     /** {@code struct ibv_send_wr} and {@code struct ibv_sge}. */
-    private static final long WR_ID = 0;
     private static final long WR_SG_LIST = 16;
     private static final long WR_NUM_SGE = 24;
     private static final long WR_OPCODE = 28;
     private static final long WR_FLAGS = 32;
-    private static final long WR_REMOTE_ADDRESS = 40;
-    private static final long WR_REMOTE_KEY = 48;
-    private static final long SGE_LENGTH = 8;
     private static final long SGE_LOCAL_KEY = 12;
+
+    /** What its queues hold. */
+    record Sizes(int sends, int receives) {}
 
     final SimulatedDomain domain;
     final SimulatedCompletionQueue sendQueue;
@@ -42,7 +51,8 @@ final class SimulatedQueuePair {
     private final int number;
     private final int capacity;
     private final boolean signalAll;
-    private final ArrayDeque<SimulatedRead> outstanding = new ArrayDeque<>();
+    private final SimulatedReceives receives;
+    private final ArrayDeque<SimulatedRequest> outstanding = new ArrayDeque<>();
     private int state = Verbs.IBV_QPS_RESET();
     private int accessFlags;
     private int peerNumber;
@@ -53,15 +63,16 @@ final class SimulatedQueuePair {
     private boolean destroyed;
 
     SimulatedQueuePair(SimulatedDomain domain, SimulatedCompletionQueue sendQueue,
-            SimulatedCompletionQueue receiveQueue, long handle, int capacity, boolean signalAll) {
+            SimulatedCompletionQueue receiveQueue, long handle, Sizes sizes, boolean signalAll) {
         this.domain = domain;
         this.sendQueue = sendQueue;
         this.receiveQueue = receiveQueue;
         this.handle = handle;
-        this.capacity = capacity;
+        capacity = sizes.sends;
         this.signalAll = signalAll;
         network = domain.context.device.host().network();
         number = network.newQueuePairNumber();
+        receives = new SimulatedReceives(domain, receiveQueue, number, sizes.receives);
         domain.users++;
         sendQueue.users++;
         receiveQueue.users++;
@@ -134,91 +145,123 @@ final class SimulatedQueuePair {
     /** Takes one work request; 0 or an errno. */
     int post(MemorySegment wr) {
         boolean ready = state == Verbs.IBV_QPS_RTS() || state == Verbs.IBV_QPS_ERR();
-        if (!ready || wr.get(ValueLayout.JAVA_INT, WR_OPCODE) != Verbs.IBV_WR_RDMA_READ()
-                || wr.get(ValueLayout.JAVA_INT, WR_NUM_SGE) != 1) {
+        Kind kind = kindOf(wr.get(ValueLayout.JAVA_INT, WR_OPCODE));
+        if (!ready || kind == null || wr.get(ValueLayout.JAVA_INT, WR_NUM_SGE) != 1) {
             return EINVAL;
         }
         if (outstanding.size() == capacity || device().takeRefusal()) {
             return ENOMEM;
         }
         MemorySegment sge = SimulatedMemory.ALL.asSlice(wr.get(ValueLayout.JAVA_LONG, WR_SG_LIST), 16);
-        long local = sge.get(ValueLayout.JAVA_LONG, 0);
-        int length = sge.get(ValueLayout.JAVA_INT, SGE_LENGTH);
-        SimulatedRead read = new SimulatedRead(wr.get(ValueLayout.JAVA_LONG, WR_ID),
+        SimulatedRequest request = new SimulatedRequest(kind, wr, sge,
                 signalAll || (wr.get(ValueLayout.JAVA_INT, WR_FLAGS) & Verbs.IBV_SEND_SIGNALED()) != 0,
-                wr.get(ValueLayout.JAVA_LONG, WR_REMOTE_ADDRESS), wr.get(ValueLayout.JAVA_INT, WR_REMOTE_KEY), local,
-                length, network.below(1 << 20));
-        outstanding.add(read);
+                network.below(1 << 20));
+        outstanding.add(request);
         if (isDead()) {
             return 0;
         }
         if (state == Verbs.IBV_QPS_ERR()) {
-            read.status = FLUSHED;
+            request.status = FLUSHED;
             if (outstanding.size() == 1) {
                 flushLater();
             }
             return 0;
         }
-        int localKey = sge.get(ValueLayout.JAVA_INT, SGE_LOCAL_KEY);
-        read.planned = domain.local(localKey, local, length, Access.LOCAL_WRITE) == null
-                ? LOCAL_PROTECTION
-                : device().takeNextStatus();
+        if (request.inline) {
+            request.takeInline();
+        }
+        boolean covered = request.inline || domain.local(sge.get(ValueLayout.JAVA_INT, SGE_LOCAL_KEY), request.local,
+                request.bytes.length, kind == Kind.READ ? Access.LOCAL_WRITE : Access.LOCAL_READ) != null;
+        request.planned = covered ? device().takeNextStatus() : LOCAL_PROTECTION;
         boolean fenced = (wr.get(ValueLayout.JAVA_INT, WR_FLAGS) & Verbs.IBV_SEND_FENCE()) != 0;
-        read.heldBack = fenced && outstanding.size() > 1;
-        if (!read.heldBack) {
-            begin(read, read.planned);
+        request.heldBack = fenced && outstanding.size() > 1;
+        if (!request.heldBack) {
+            begin(request, request.planned);
         }
         return 0;
     }
 
-    private void begin(SimulatedRead read, int status) {
+    private static @Nullable Kind kindOf(int opcode) {
+        if (opcode == Verbs.IBV_WR_RDMA_READ()) {
+            return Kind.READ;
+        }
+        if (opcode == Verbs.IBV_WR_RDMA_WRITE()) {
+            return Kind.WRITE;
+        }
+        return opcode == Verbs.IBV_WR_SEND() ? Kind.SEND : null;
+    }
+
+    /** Takes one RECV; 0 or an errno. */
+    int postReceive(MemorySegment wr) {
+        if (state == Verbs.IBV_QPS_RESET()) {
+            return EINVAL;
+        }
+        if (receives.isFull()) {
+            return ENOMEM;
+        }
+        receives.post(wr);
+        if (state == Verbs.IBV_QPS_ERR()) {
+            flushReceivesLater();
+        }
+        return 0;
+    }
+
+    private void begin(SimulatedRequest request, int status) {
         SimulatedTiming timing = network.timing();
         if (status != SUCCESS) {
-            network.time().after(network.upTo(timing.sampleNs()), () -> fail(read, status));
+            network.time().after(network.upTo(timing.sampleNs()), () -> fail(request, status));
             return;
         }
-        int bursts = Math.min(timing.bursts(), read.pieces());
-        read.burstsLeft = bursts;
+        int bursts = request.kind == Kind.SEND ? 1 : Math.min(timing.bursts(), request.pieces());
+        request.burstsLeft = bursts;
         for (int i = 0; i < bursts; i++) {
             int burst = i;
-            network.time().after(network.upTo(timing.sampleNs()), () -> sample(read, burst, bursts));
+            network.time().after(network.upTo(timing.sampleNs()), () -> sample(request, burst, bursts));
         }
     }
 
-    private boolean isUnderWay(SimulatedRead read) {
-        return !read.over && state == Verbs.IBV_QPS_RTS() && !destroyed && !isDead();
+    private boolean isUnderWay(SimulatedRequest request) {
+        return !request.over && state == Verbs.IBV_QPS_RTS() && !destroyed && !isDead();
     }
 
-    private void sample(SimulatedRead read, int burst, int bursts) {
-        if (!isUnderWay(read)) {
+    private void sample(SimulatedRequest request, int burst, int bursts) {
+        if (!isUnderWay(request)) {
             return;
         }
         if (!device().isPortActive()) {
-            fail(read, LOCAL_OPERATION);
+            fail(request, LOCAL_OPERATION);
             return;
         }
         SimulatedQueuePair there = peer();
         if (there == null) {
-            network.time().after(retryNs, () -> sampleAgain(read, burst, bursts));
+            network.time().after(retryNs, () -> sampleAgain(request, burst, bursts));
             return;
         }
-        boolean allowed = (there.accessFlags & Access.REMOTE_READ) != 0
-                && there.domain.remote(read.remoteKey, read.remote, read.bytes.length, Access.REMOTE_READ) != null;
-        if (!allowed) {
+        if (!there.allows(request)) {
             there.onViolated();
-            fail(read, REMOTE_ACCESS);
+            fail(request, REMOTE_ACCESS);
             return;
         }
-        read.sample(burst, bursts);
-        network.time().after(network.upTo(network.timing().landNs()), () -> land(read, burst, bursts));
+        request.sample(burst, bursts);
+        network.time().after(network.upTo(network.timing().landNs()), () -> land(request, burst, bursts));
     }
 
-    private void sampleAgain(SimulatedRead read, int burst, int bursts) {
-        if (isUnderWay(read) && peer() == null) {
-            fail(read, RETRIES_EXCEEDED);
+    private void sampleAgain(SimulatedRequest request, int burst, int bursts) {
+        if (isUnderWay(request) && peer() == null) {
+            fail(request, RETRIES_EXCEEDED);
         } else {
-            sample(read, burst, bursts);
+            sample(request, burst, bursts);
         }
+    }
+
+    private boolean allows(SimulatedRequest request) {
+        int right = switch (request.kind) {
+            case READ -> Access.REMOTE_READ;
+            case WRITE -> Access.REMOTE_WRITE;
+            case SEND -> 0;
+        };
+        return right == 0 || ((accessFlags & right) != 0
+                && domain.remote(request.remoteKey, request.remote, request.bytes.length, right) != null);
     }
 
     /** The queue pair that answers; null when nobody does. */
@@ -240,43 +283,131 @@ final class SimulatedQueuePair {
         }
     }
 
-    private void land(SimulatedRead read, int burst, int bursts) {
-        // A broken queue pair may still write what it has, until the flush is reported.
-        if (read.over || destroyed || isDead()) {
+    private void land(SimulatedRequest request, int burst, int bursts) {
+        if (request.kind != Kind.READ) {
+            // Packets under way arrive, whatever has become of their sender meanwhile; they are taken by a queue pair that receives.
+            arrive(request, burst, bursts);
             return;
         }
-        read.land(burst, bursts);
-        if (--read.burstsLeft == 0) {
-            read.landed = true;
+        // A broken queue pair may still write what it has, until the flush is reported.
+        if (request.over || destroyed || isDead()) {
+            return;
+        }
+        request.land(burst, bursts);
+        onLanded(request);
+    }
+
+    private void onLanded(SimulatedRequest request) {
+        if (--request.burstsLeft == 0) {
+            request.landed = true;
             if (state == Verbs.IBV_QPS_RTS()) {
                 network.time().after(network.upTo(network.timing().completeNs()), this::completeInOrder);
             }
         }
     }
 
+    private void arrive(SimulatedRequest request, int burst, int bursts) {
+        SimulatedQueuePair there = receiver();
+        if (there == null) {
+            network.time().after(retryNs, () -> fail(request, RETRIES_EXCEEDED));
+            return;
+        }
+        if (request.kind == Kind.SEND) {
+            request.arrived = true;
+        } else if (there.allows(request)) {
+            request.land(burst, bursts);
+            if (device().doublesWrites()) {
+                network.time().after(network.upTo(MOST_DOUBLED_AFTER_NS), () -> arriveAgain(request, burst, bursts));
+            }
+            onLanded(request);
+        } else {
+            there.onViolated();
+            fail(request, REMOTE_ACCESS);
+        }
+        deliverInOrder();
+    }
+
+    private void arriveAgain(SimulatedRequest request, int burst, int bursts) {
+        SimulatedQueuePair there = receiver();
+        if (there != null && there.allows(request)) {
+            request.land(burst, bursts);
+        }
+    }
+
+    /** Who takes packets that are past every cut; null when nobody does. */
+    private @Nullable SimulatedQueuePair receiver() {
+        SimulatedQueuePair there = network.find(peerNumber);
+        boolean receives = there != null && !there.isDead() && there.peerNumber == number
+                && (there.state == Verbs.IBV_QPS_RTR() || there.state == Verbs.IBV_QPS_RTS());
+        return receives ? there : null;
+    }
+
+    /** A message is received when every WRITE and SEND before it is done. */
+    private void deliverInOrder() {
+        for (SimulatedRequest request : List.copyOf(outstanding)) {
+            if (request.kind == Kind.SEND && request.arrived && !request.landed && !deliver(request)) {
+                return;
+            }
+            if (request.kind != Kind.READ && !request.landed) {
+                return;
+            }
+        }
+    }
+
+    private boolean deliver(SimulatedRequest request) {
+        SimulatedQueuePair there = receiver();
+        if (there == null || !isUnderWay(request)) {
+            network.time().after(retryNs, () -> fail(request, RETRIES_EXCEEDED));
+            return false;
+        }
+        switch (there.receives.take(request.bytes)) {
+            case YES -> {
+                onLanded(request);
+                return true;
+            }
+            case TOO_LONG -> {
+                there.breakDown(FLUSHED);
+                fail(request, REMOTE_INVALID);
+            }
+            case NO_RECV -> {
+                if (++request.notReady > NOT_READY_RETRIES) {
+                    fail(request, NOT_READY);
+                } else {
+                    network.time().after(NOT_READY_NS, this::deliverInOrder);
+                }
+            }
+        }
+        return false;
+    }
+
     private void completeInOrder() {
-        for (SimulatedRead first; state == Verbs.IBV_QPS_RTS() && (first = outstanding.peek()) != null
+        for (SimulatedRequest first; state == Verbs.IBV_QPS_RTS() && (first = outstanding.peek()) != null
                 && first.landed;) {
             outstanding.remove();
             complete(first);
         }
-        SimulatedRead next = outstanding.peek();
+        SimulatedRequest next = outstanding.peek();
         if (state == Verbs.IBV_QPS_RTS() && next != null && next.heldBack) {
             next.heldBack = false;
             begin(next, next.planned);
         }
     }
 
-    private void complete(SimulatedRead read) {
-        read.over = true;
-        if (read.signalled || read.status != SUCCESS) {
-            sendQueue.add(read.id, read.status, read.bytes.length, number);
+    private void complete(SimulatedRequest request) {
+        request.over = true;
+        if (request.signalled || request.status != SUCCESS) {
+            int opcode = switch (request.kind) {
+                case READ -> Verbs.IBV_WC_RDMA_READ();
+                case WRITE -> Verbs.IBV_WC_RDMA_WRITE();
+                case SEND -> Verbs.IBV_WC_SEND();
+            };
+            sendQueue.add(request.id, opcode, request.status, request.bytes.length, number);
         }
     }
 
-    private void fail(SimulatedRead read, int status) {
-        if (isUnderWay(read)) {
-            read.status = status;
+    private void fail(SimulatedRequest request, int status) {
+        if (isUnderWay(request)) {
+            request.status = status;
             breakDown(FLUSHED);
         }
     }
@@ -288,13 +419,14 @@ final class SimulatedQueuePair {
         }
         state = Verbs.IBV_QPS_ERR();
         boolean falseOk = network.below(100) < network.timing().falseOkPercent();
-        for (SimulatedRead read : outstanding) {
-            boolean first = read.equals(outstanding.peek());
-            if (read.status == SUCCESS && !(first && falseOk)) {
-                read.status = statusOfRest;
+        for (SimulatedRequest request : outstanding) {
+            boolean first = request.equals(outstanding.peek());
+            if (request.status == SUCCESS && !(first && falseOk)) {
+                request.status = statusOfRest;
             }
         }
         flushLater();
+        flushReceivesLater();
     }
 
     private void flushLater() {
@@ -302,7 +434,7 @@ final class SimulatedQueuePair {
             if (destroyed || isDead()) {
                 return;
             }
-            SimulatedRead first = outstanding.poll();
+            SimulatedRequest first = outstanding.poll();
             if (first != null) {
                 complete(first);
                 flushLater();
@@ -310,10 +442,18 @@ final class SimulatedQueuePair {
         });
     }
 
+    private void flushReceivesLater() {
+        network.time().after(network.upTo(network.timing().flushNs()), () -> {
+            if (!destroyed && !isDead()) {
+                receives.flush();
+            }
+        });
+    }
+
     /** {@code ibv_destroy_qp}. */
     void destroy() {
         destroyed = true;
-        outstanding.forEach(read -> read.over = true);
+        outstanding.forEach(request -> request.over = true);
         outstanding.clear();
         network.remove(this);
         domain.users--;
@@ -321,6 +461,7 @@ final class SimulatedQueuePair {
         receiveQueue.users--;
         if (network.below(2) == 0) {
             sendQueue.forget(number);
+            receiveQueue.forget(number);
         }
     }
 }

@@ -2,6 +2,8 @@ package io.mooncake.core.transfer.onesided;
 
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Topic;
+import java.nio.ByteBuffer;
 import java.util.Optional;
 
 /**
@@ -79,6 +81,29 @@ public interface Fabric {
 
     /** Ends {@link #park}, now or the next one. Any thread; cheap when nothing is parked. */
     void wakeup();
+
+    /**
+     * Sends a control message; see {@link io.mooncake.core.transfer.TransferEngine#send}. Any thread.
+     *
+     * @param peer to whom
+     * @param topic for whom there
+     * @param message its remaining bytes; copied
+     * @return false when it was not taken: always, unless the fabric has messages
+     */
+    default boolean send(Peer peer, Topic topic, ByteBuffer message) {
+        return false;
+    }
+
+    /**
+     * Whether messages to a peer go this way alone; see {@link io.mooncake.core.transfer.TransferEngine#carries}. Any thread.
+     *
+     * @param peer to whom
+     * @param topic for whom there
+     * @return false, unless the fabric has messages
+     */
+    default boolean carries(Peer peer, Topic topic) {
+        return false;
+    }
 
     /** Gives everything back. Every lane was destroyed before. */
     void close();

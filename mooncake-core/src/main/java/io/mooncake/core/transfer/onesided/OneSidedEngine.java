@@ -18,7 +18,7 @@ import java.util.function.LongSupplier;
  *
  * <p>Requests that a card has taken can't be recalled, so a read that was given up or whose deadline passed ends when the last of them
  * has ended: within a window's time, or else {@link OneSidedConfig.Times#endBoundNs} later, since their lanes are broken then. It
- * sends no messages.
+ * sends the messages that its fabric does.
  */
 public final class OneSidedEngine implements TransferEngine {
     private static final Route FAILING = new Route(Route.Locality.NETWORK, true, Route.Health.FAILING,
@@ -85,7 +85,12 @@ public final class OneSidedEngine implements TransferEngine {
 
     @Override
     public boolean send(Peer peer, Topic topic, ByteBuffer message) {
-        return false;
+        return fabric.send(peer, topic, message);
+    }
+
+    @Override
+    public boolean carries(Peer peer, Topic topic) {
+        return fabric.carries(peer, topic);
     }
 
     @Override
