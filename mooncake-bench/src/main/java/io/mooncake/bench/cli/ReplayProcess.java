@@ -36,7 +36,7 @@ import java.util.stream.Collectors;
  * </pre>
  */
 final class ReplayProcess {
-    private static final Duration KNOWN = Duration.ofSeconds(60);
+    private static final Duration KNOWN = Duration.ofMinutes(3);
     private static final long LOOK_AGAIN_NS = 50_000;
 
     private final Member member;

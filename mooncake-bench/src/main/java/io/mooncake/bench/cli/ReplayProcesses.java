@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * time the cluster is then as if it were in one process. One thread.
  */
 final class ReplayProcesses implements Replay {
-    private static final Duration LIMIT = Duration.ofMinutes(3);
+    private static final Duration LIMIT = Duration.ofMinutes(5);
     /** This is no test of liveness: on a host with fewer cores than processes heartbeats may be late. */
     private static final List<String> PATIENT = List.of("cluster.heartbeat=1s", "cluster.heartbeatMisses=20");
 
@@ -65,11 +65,10 @@ final class ReplayProcesses implements Replay {
             String first = "127.0.0.1:" + OneHost.freePorts(1).getFirst();
             start(first, first);
             String met = hello(seats.getFirst());
+            // One after the other, so that they do not begin as several clusters.
             for (int i = 1; i < options.nodes(); i++) {
                 start(met, "127.0.0.1:0");
-            }
-            for (Seat seat : seats.subList(1, seats.size())) {
-                hello(seat);
+                hello(seats.get(i));
             }
             for (Seat seat : seats) {
                 say(seat, "meet " + options.nodes());

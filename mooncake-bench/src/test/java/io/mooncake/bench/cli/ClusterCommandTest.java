@@ -11,13 +11,13 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The command, scaled down: every fault once, that this host allows. Its own limits are wide here, where others share the processors. */
-@Timeout(400)
+@Timeout(900)
 class ClusterCommandTest {
     @Test
     void shouldSurviveEveryFault(@TempDir Path folder) throws IOException {
         Path json = folder.resolve("cluster.json");
-        CliRun run = CliRun.of("cluster", "--processes", "3", "--rounds", "4", "--full-load", "5s", "--kill-limit",
-                "5s", "--freeze-limit", "20s", "--json", json.toString());
+        CliRun run = CliRun.of("cluster", "--processes", "3", "--rounds", "4", "--full-load", "3s", "--kill-limit",
+                "5s", "--freeze-limit", "20s", "--patience", "3min", "--json", json.toString());
         assertEquals(Main.OK, run.exitCode(), () -> run.err() + run.out());
         String text = Files.readString(json);
         for (Fault fault : new Fault[]{Fault.KILL, Fault.FREEZE, Fault.RESTART}) {

@@ -16,11 +16,11 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Replays on nodes in processes of their own, joined by JGroups. */
-@Timeout(240)
+@Timeout(600)
 class ReplayProcessesTest {
     private static final long BLOCK = 64 << 10;
     private static final long SEED = 12;
-    private static final Trace TRACE = TraceGenerator.generate(SEED, 300, 30);
+    private static final Trace TRACE = TraceGenerator.generate(SEED, 150, 30);
 
     private final StringWriter told = new StringWriter();
     private final ReplayStats stats = new ReplayStats(new PrintWriter(told, true));
