@@ -19,9 +19,11 @@ public final class SimulatedDevice {
     private int registrationError;
     private int registrationsLeft = Integer.MAX_VALUE;
     private long largestRegistration = Long.MAX_VALUE;
+    private int numaNode;
     private int nextStatus;
     private int postsRefused;
     private boolean queuesDead;
+    private boolean dmaBufs;
     private boolean writesDoubled;
 
     SimulatedDevice(SimulatedProvider host, String name, int ipv4) {
@@ -53,6 +55,15 @@ public final class SimulatedDevice {
         for (int i = 0; i < 4; i++) {
             gid[12 + i] = (byte) (ipv4 >>> (24 - 8 * i));
         }
+    }
+
+    /** Puts it into a slot of another NUMA node than the first. */
+    public void numaNode(int node) {
+        numaNode = node;
+    }
+
+    int numaNode() {
+        return numaNode;
     }
 
     /** Its name. */
@@ -110,6 +121,15 @@ public final class SimulatedDevice {
     /** The next requests are not taken, as by a driver without memory. */
     public void refusePosts(int requests) {
         postsRefused = requests;
+    }
+
+    /** From now on it can be told of other devices' memory, whose addresses are this process's own here. */
+    public void takeDmaBufs() {
+        dmaBufs = true;
+    }
+
+    boolean takesDmaBufs() {
+        return dmaBufs;
     }
 
     /** From now on what it writes into a peer's memory arrives a second time, within a millisecond: packets that were on another way. */

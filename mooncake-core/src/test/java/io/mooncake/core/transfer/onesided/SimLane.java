@@ -123,7 +123,7 @@ public final class SimLane implements Lane {
     }
 
     @Override
-    public boolean isReady(Region destination) {
+    public boolean isReady(Region destination, long readBytes) {
         return true;
     }
 
