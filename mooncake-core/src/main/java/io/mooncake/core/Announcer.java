@@ -30,7 +30,8 @@ final class Announcer implements BlockListener {
         } catch (RuntimeException e) {
             registryThrew(ref, e);
         }
-        events.raise(BlockEvent.Kind.WRITTEN, ref);
+        events.raise(BlockEvent.Kind.WRITTEN, ref,
+                ref.version().writer() == self.incarnation() ? "it was written here" : "it was copied here");
     }
 
     @Override
@@ -40,7 +41,11 @@ final class Announcer implements BlockListener {
         } catch (RuntimeException e) {
             registryThrew(ref, e);
         }
-        events.raise(BlockEvent.Kind.EVICTED, ref);
+        events.raise(BlockEvent.Kind.EVICTED, ref, switch (reason) {
+            case POLICY -> "room was needed, and it was not used for longer than others";
+            case REQUESTED -> "somebody asked for it, or the node closes";
+            case REPLACED -> "a higher version took its place";
+        });
     }
 
     /** The slot's way goes on: a registry is a hint, and one that is behind costs a retry. */

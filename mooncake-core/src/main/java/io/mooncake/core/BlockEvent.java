@@ -9,8 +9,9 @@ import io.mooncake.core.block.BlockRef;
  * @param number 1 and up, in the order of what happened
  * @param kind what
  * @param ref which block, as it was announced
+ * @param reason why, in words; of WRITTEN whether it was written here or copied
  */
-public record BlockEvent(long number, Kind kind, BlockRef ref) {
+public record BlockEvent(long number, Kind kind, BlockRef ref, String reason) {
     /** What happened. */
     public enum Kind {
         /** The block is readable here. */

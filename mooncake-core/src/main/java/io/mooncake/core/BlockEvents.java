@@ -22,8 +22,8 @@ final class BlockEvents {
     }
 
     /** By the conductor; while closing, by whoever ends its parts. */
-    void raise(BlockEvent.Kind kind, BlockRef ref) {
-        BlockEvent event = new BlockEvent(lastNumber.incrementAndGet(), kind, ref);
+    void raise(BlockEvent.Kind kind, BlockRef ref, String reason) {
+        BlockEvent event = new BlockEvent(lastNumber.incrementAndGet(), kind, ref, reason);
         for (Consumer<? super BlockEvent> listener : listeners) {
             // Refused when listeners are too slow: they see a gap in the numbers.
             boolean _ = callbacks.offer(() -> listener.accept(event));

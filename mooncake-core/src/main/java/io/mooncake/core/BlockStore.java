@@ -1,11 +1,13 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.NextUse;
 import io.mooncake.core.transfer.CompletionQueue;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
@@ -13,6 +15,7 @@ import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a compute engine reads and writes blocks with. Any thread, virtual ones too. After the node is closed every method throws
@@ -134,6 +137,26 @@ public interface BlockStore {
     Hold hold(List<BlockRef> refs, Duration ttl);
 
     /**
+     * Keeps blocks of this node for one that will pull them. The hold ends by itself a few milliseconds after that node has announced replicas
+     * of all of them, or is dead; what it reads into memory of its own it does not announce, so that it may say when it has it, and the
+     * hold is closed, or its time runs out.
+     *
+     * @param refs references to blocks of this node
+     * @param consumer who will pull them, in this incarnation
+     * @param ttl how long at most
+     * @return a hold on the leading ones of them that are still here
+     */
+    Hold hold(List<BlockRef> refs, NodeId consumer, Duration ttl);
+
+    /**
+     * Whether a holder is a primary one of its version: the node that wrote it as long as it is known to have it, else each.
+     *
+     * @param ref the block where it is
+     * @return as far as is known here
+     */
+    boolean isPrimary(BlockRef ref);
+
+    /**
      * Prepares reads of any blocks, wherever they are.
      *
      * <p>An engine takes a bounded number of reads at a time, by TCP 2,048 from one peer. What is more ends at once, UNREACHABLE with
@@ -156,6 +179,17 @@ public interface BlockStore {
      * @throws MooncakeException INVALID_ARGUMENT for a transfer of another store
      */
     List<BlockId> recompute(Transfer transfer);
+
+    /**
+     * Which version a piece brought, and from whom: of an id that several write one of them, whole.
+     *
+     * @param transfer prepared by this store, done
+     * @param piece its index
+     * @return null when the piece is not OK
+     * @throws MooncakeException INVALID_ARGUMENT for a transfer of another store
+     */
+    @Nullable
+    BlockRef source(Transfer transfer, int piece);
 
     /**
      * Where many transfers can be polled when they are done, as {@link TransferOptions#withCompletions} says.
@@ -211,6 +245,20 @@ public interface BlockStore {
      * @param ids the blocks; those that are not here are passed over
      */
     void touch(List<BlockId> ids);
+
+    /**
+     * Says when blocks will be used next, as far as the caller knows: what the node keeps and what it evicts goes by that before anything
+     * that it observed. Blocks that are not here yet have their hint from their first moment on; of these, the last are kept, four times as many
+     * as the node has slots and at least 1,024.
+     *
+     * <p>A hint stands until the next one for the same block, until the block is evicted, or until its time is over, which then counts as a use.
+     *
+     * @param ids the blocks, in the order of a request: of blocks with the same time the last ones go first
+     * @param nextUseNs one time for each, on the node's nano clock ({@link System#nanoTime()} unless configured otherwise), or
+     *     {@link NextUse#NEVER} or {@link NextUse#UNKNOWN}
+     * @throws MooncakeException INVALID_ARGUMENT when there are not as many times as ids
+     */
+    void hint(List<BlockId> ids, long... nextUseNs);
 
     /**
      * Who holds a block, as far as is known.

@@ -2,6 +2,8 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.LinkedStack;
 import io.mooncake.core.base.LinkedStack.Link;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.Hold;
 import io.mooncake.core.manager.BlockManager;
 import java.util.ArrayDeque;
 import java.util.concurrent.atomic.AtomicLong;
@@ -9,7 +11,7 @@ import org.agrona.concurrent.Agent;
 
 /**
  * The node's agent for everything that is not moving bytes: it acts on the slots that were marked, evicts, ends holds by their time,
- * commits pulled replicas and starts further attempts.
+ * commits pulled replicas, starts further attempts, and says what reads from other nodes take.
  *
  * <pre>
  *   any thread ─▶ slot marks (manager) ─┐
@@ -22,6 +24,8 @@ import org.agrona.concurrent.Agent;
 final class Conductor implements Agent {
     private final Life life;
     private final BlockManager blocks;
+    private final PeerCosts costs;
+    private final ConsumerHolds holds;
     private final Runnable wakeup;
     private final LinkedStack<Part> taken = new LinkedStack<>();
     private final ArrayDeque<Part> waiting = new ArrayDeque<>();
@@ -29,9 +33,11 @@ final class Conductor implements Agent {
     private volatile long answered;
     private volatile boolean closed;
 
-    Conductor(Life life, BlockManager blocks, Runnable wakeup) {
+    Conductor(Life life, Sources sources, Runnable wakeup) {
         this.life = life;
-        this.blocks = blocks;
+        blocks = sources.blocks();
+        costs = sources.costs();
+        holds = new ConsumerHolds(sources.registry(), life.nowNs());
         this.wakeup = wakeup;
     }
 
@@ -49,6 +55,11 @@ final class Conductor implements Agent {
     /** Any thread: a part that waits here may have an end. */
     void wakeup() {
         wakeup.run();
+    }
+
+    /** Any thread: a hold ends when a node has what is held for it, or is dead. */
+    void holdFor(NodeId consumer, Hold hold) {
+        holds.add(hold, consumer);
     }
 
     /** A part that the conductor is retrying has to wait again: no work, no wake-up, else waiting would be spinning. */
@@ -72,7 +83,7 @@ final class Conductor implements Agent {
         long tickets = asked.get();
         // First, since what it ends marks slots.
         long nowNs = life.nowNs();
-        int work = takeIn() + blocks.doWork(nowNs);
+        int work = takeIn() + blocks.doWork(nowNs) + holds.look(nowNs) + costs.announce(nowNs);
         retry(nowNs);
         if (answered != tickets && blocks.isCaughtUp()) {
             answered = tickets;

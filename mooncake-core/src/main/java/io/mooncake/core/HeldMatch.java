@@ -77,13 +77,13 @@ final class HeldMatch implements PrefixMatch {
     @Override
     public @Nullable Tier tier(int index) {
         BlockRef ref = refs[index];
-        return ref == null ? null : ref.node().equals(sources.loads().self()) ? Tier.DRAM : Tier.SLOW;
+        return ref == null ? null : ref.node().equals(sources.costs().self()) ? Tier.DRAM : Tier.SLOW;
     }
 
     @Override
     public long cost(int index) {
         BlockRef ref = refs[index];
-        return ref == null ? -1 : sources.loads().cost(ref.node());
+        return ref == null ? -1 : sources.costs().expectedNs(ref, ref.length());
     }
 
     @Override

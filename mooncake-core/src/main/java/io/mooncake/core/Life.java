@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
 final class Life {
     final NodeId id;
     private final LongSupplier nanoClock;
+    private volatile boolean leaving;
     private volatile boolean closing;
     private volatile @Nullable String stopped;
     private @Nullable Runnable stopper;
@@ -32,6 +33,18 @@ final class Life {
         if (why != null) {
             throw new MooncakeException(Kind.CLOSED, why);
         }
+    }
+
+    /** Refuses new blocks in a node that leaves. */
+    void checkTakesBlocks() {
+        checkOpen();
+        if (leaving) {
+            throw new MooncakeException(Kind.CLOSED, "node " + id + " leaves: it takes no block any more");
+        }
+    }
+
+    void beginLeaving() {
+        leaving = true;
     }
 
     /** Why the node does nothing more; null when it does. */

@@ -8,6 +8,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.RegistryStatus;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
@@ -16,6 +17,7 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -42,11 +44,13 @@ public final class Node implements AutoCloseable {
     private final NodeConfig config;
     private final NodeParts parts;
     private final NodeStore store;
+    private final HandOver handOver;
 
     private Node(NodeConfig config, NodeParts parts) {
         this.config = config;
         this.parts = parts;
         store = new NodeStore(parts, config);
+        handOver = new HandOver(parts, store);
     }
 
     /**
@@ -71,6 +75,11 @@ public final class Node implements AutoCloseable {
             LOG.warn("node {}: {}", node.id(), warning);
         }
         return node;
+    }
+
+    /** For tests. */
+    NodeParts parts() {
+        return parts;
     }
 
     /**
@@ -199,6 +208,15 @@ public final class Node implements AutoCloseable {
     }
 
     /**
+     * What reads between nodes take, as each measured its own and told the others: what blocks are read by.
+     *
+     * @return a pair for each reader and holder of which anything is known; this node's own as of now, the others' a few seconds old
+     */
+    public List<PairFigures> matrix() {
+        return parts.sources().costs().pairs();
+    }
+
+    /**
      * Sends a small control message to a node's message handler: in order while the connection lasts, at most once.
      *
      * @param to the receiver, in this incarnation
@@ -219,6 +237,25 @@ public final class Node implements AutoCloseable {
      */
     public int doWork() {
         return parts.agents().doWork() + parts.callbacks().runDue();
+    }
+
+    /**
+     * Leaves the cluster in order: takes no block any more, asks the other nodes to take copies of those that nobody else has, and then
+     * closes as {@link #close()} does. Without it a node that closes drops its blocks. Any thread, but in INVOKER mode the owner.
+     *
+     * @param timeout for handing over, at most
+     * @return how many blocks nobody has taken: they are gone
+     * @throws MooncakeException as {@link #close()}, and INVALID_ARGUMENT for a time that is not positive
+     */
+    public int leave(Duration timeout) {
+        store.checkOpen();
+        parts.agents().checkMayRun();
+        long timeoutNs = NodeStore.positiveNs("timeout", timeout);
+        parts.life().beginLeaving();
+        int dropped = handOver.run(parts.life().nowNs() + timeoutNs);
+        LOG.info("node {} leaves: {} blocks are handed over to nobody", id(), dropped);
+        close();
+        return dropped;
     }
 
     /**

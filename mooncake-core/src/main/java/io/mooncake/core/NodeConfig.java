@@ -6,6 +6,7 @@ import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.base.Site;
 import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.registry.Membership;
 import io.mooncake.core.registry.Registry;
@@ -13,6 +14,7 @@ import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.MessageHandler;
 import io.mooncake.core.transfer.TransferEngine;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -31,11 +33,13 @@ import org.jspecify.annotations.Nullable;
  * @param cluster whom it belongs to
  * @param pool its memory for blocks
  * @param tcp its sockets
+ * @param topology where it runs
  * @param timeouts how long what may take
  * @param agents its threads
  * @param environment clocks, threads and the other nodes
  */
-public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Timeouts timeouts, Agents agents,
+public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Topology topology, Timeouts timeouts,
+        Agents agents,
         Environment environment) {
     /** {@link Pool#sharedMemory}: shared where there is room. */
     public static final String SHARED_MEMORY_AUTO = "auto";
@@ -183,6 +187,35 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Timeo
     }
 
     /**
+     * Where a node runs: blocks are read from the nearest holder. Each is a name of at most 231 bytes, the same for
+     * whoever is at the same place; empty = not known.
+     *
+     * @param host found out where it is empty
+     * @param rack the host's
+     * @param zone the rack's
+     */
+    public record Topology(String host, String rack, String zone) {
+        /**
+         * Checks the names.
+         *
+         * @throws MooncakeException CONFIG_ERROR naming setting, value and remedy
+         */
+        public Topology {
+            name("topology.host", host);
+            name("topology.rack", rack);
+            name("topology.zone", zone);
+        }
+
+        private static void name(String key, String name) {
+            // Of the process's name, which begins with the host's, something is left.
+            int bytes = name.getBytes(StandardCharsets.UTF_8).length;
+            if (bytes > Site.MAX_NAME_BYTES - 24) {
+                throw bad(key, name, "has " + bytes + " bytes: at most " + (Site.MAX_NAME_BYTES - 24));
+            }
+        }
+    }
+
+    /**
      * How long what may take.
      *
      * @param transfer default of a transfer
@@ -238,7 +271,7 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Timeo
             MessageHandler messages, @Nullable Executor callbackExecutor, LongSupplier nanoClock,
             InstantSource wallClock, RandomGenerator random, ThreadFactory threads,
             @Nullable Function<EngineContext, List<TransferEngine>> engines,
-            List<Function<EngineContext, TransferEngine>> addedEngines) {
+            List<Function<EngineContext, @Nullable TransferEngine>> addedEngines) {
         /** Refuses engines that would be ignored. */
         public Environment {
             addedEngines = List.copyOf(addedEngines);

@@ -6,6 +6,7 @@ import io.mooncake.core.NodeConfig.Environment;
 import io.mooncake.core.NodeConfig.Pool;
 import io.mooncake.core.NodeConfig.Tcp;
 import io.mooncake.core.NodeConfig.Timeouts;
+import io.mooncake.core.NodeConfig.Topology;
 import io.mooncake.core.base.ByteSize;
 import io.mooncake.core.base.ClusterSecret;
 import io.mooncake.core.base.Endpoint;
@@ -43,11 +44,14 @@ public final class NodeConfigBuilder {
     private long blockSize = 64L << 20;
     private int spareSlots;
     private boolean checksums;
-    private String evictionPolicy = "lru";
+    private String evictionPolicy = "adaptive";
     private String sharedMemory = NodeConfig.SHARED_MEMORY_AUTO;
     private Endpoint bind = new Endpoint("127.0.0.1", 0);
     private @Nullable Endpoint advertise;
     private int tcpLanes;
+    private String host = "";
+    private String rack = "";
+    private String zone = "";
     private Duration transferTimeout = Duration.ofSeconds(30);
     private Duration allocateTimeout = Duration.ofSeconds(5);
     private Duration writerTtl = Duration.ofSeconds(30);
@@ -64,7 +68,7 @@ public final class NodeConfigBuilder {
     private RandomGenerator random = RandomGenerator.getDefault();
     private ThreadFactory threads = Thread.ofPlatform().daemon().factory();
     private @Nullable Function<EngineContext, List<TransferEngine>> engines;
-    private final List<Function<EngineContext, TransferEngine>> addedEngines = new ArrayList<>();
+    private final List<Function<EngineContext, @Nullable TransferEngine>> addedEngines = new ArrayList<>();
 
     NodeConfigBuilder(String name) {
         this.name = name;
@@ -75,7 +79,7 @@ public final class NodeConfigBuilder {
      * {@code cluster.secret}, {@code cluster.secretFile}, {@code cluster.discovery}, {@code cluster.bind}, {@code cluster.heartbeat},
      * {@code cluster.heartbeatMisses}, {@code pool.size}, {@code block.size}, {@code pool.spareSlots},
      * {@code pool.checksums}, {@code eviction.policy}, {@code sharedMemory}, {@code tcp.bind}, {@code tcp.advertise},
-     * {@code tcp.lanes}, {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
+     * {@code tcp.lanes}, {@code topology.host}, {@code topology.rack}, {@code topology.zone}, {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
      * {@code threading}, {@code idle}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s}, {@code 2m}.
      *
      * @param key the setting
@@ -206,7 +210,7 @@ public final class NodeConfigBuilder {
     /**
      * Sets the eviction policy.
      *
-     * @param name {@code lru}
+     * @param name {@code adaptive}, the default: between recency and frequency; {@code lru} or {@code s3fifo}
      * @return this
      */
     public NodeConfigBuilder evictionPolicy(String name) {
@@ -256,6 +260,39 @@ public final class NodeConfigBuilder {
      */
     public NodeConfigBuilder tcpLanes(int lanes) {
         tcpLanes = lanes;
+        return this;
+    }
+
+    /**
+     * Sets the name of the host that the node runs on.
+     *
+     * @param name the same for all nodes of the host; default found out
+     * @return this
+     */
+    public NodeConfigBuilder host(String name) {
+        host = name;
+        return this;
+    }
+
+    /**
+     * Sets the name of the host's rack.
+     *
+     * @param name the same for all nodes of the rack; default not known
+     * @return this
+     */
+    public NodeConfigBuilder rack(String name) {
+        rack = name;
+        return this;
+    }
+
+    /**
+     * Sets the name of the rack's zone.
+     *
+     * @param name the same for all nodes of the zone; default not known
+     * @return this
+     */
+    public NodeConfigBuilder zone(String name) {
+        zone = name;
         return this;
     }
 
@@ -430,10 +467,10 @@ public final class NodeConfigBuilder {
     /**
      * Adds an engine to those that a node has by default: it stands behind those of this process and this host, and before TCP.
      *
-     * @param factory makes it; called once, at start
+     * @param factory makes it, or null where it cannot be had and the node is to do without; called once, at start
      * @return this
      */
-    public NodeConfigBuilder addEngine(Function<EngineContext, TransferEngine> factory) {
+    public NodeConfigBuilder addEngine(Function<EngineContext, @Nullable TransferEngine> factory) {
         addedEngines.add(factory);
         return this;
     }
@@ -449,6 +486,7 @@ public final class NodeConfigBuilder {
                 new Cluster(cluster, clusterSecret, membership()),
                 new Pool(poolSize, blockSize, spareSlots, checksums, evictionPolicy, sharedMemory),
                 new Tcp(bind, advertise, tcpLanes),
+                new Topology(host, rack, zone),
                 new Timeouts(transferTimeout, allocateTimeout, writerTtl, closeTimeout),
                 new Agents(threading, idle),
                 new Environment(registry == null ? new LocalRegistry() : registry, scheduler, memory, messages,

@@ -5,10 +5,12 @@ import io.mooncake.core.base.Counters;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.base.Site;
 import io.mooncake.core.manager.BlockManager;
-import io.mooncake.core.manager.EvictionPolicy;
 import io.mooncake.core.manager.ManagerConfig;
 import io.mooncake.core.manager.PoolBinding;
+import io.mooncake.core.manager.eviction.EvictionPolicy;
+import io.mooncake.core.manager.eviction.SlotUse;
 import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.registry.MemberChange;
@@ -32,6 +34,9 @@ import io.mooncake.core.transfer.shm.SharedMemoryTransferEngine;
 import io.mooncake.core.transfer.tcp.TcpConfig;
 import io.mooncake.core.transfer.tcp.TcpEnvironment;
 import io.mooncake.core.transfer.tcp.TcpTransferEngine;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -39,7 +44,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
-import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -89,7 +94,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     private static NodeParts start(NodeConfig config, Deque<Runnable> undo) {
         NodeConfig.Environment environment = config.environment();
         // Before the pool, whose reservation can take seconds.
-        Supplier<EvictionPolicy> policy = EvictionPolicy.named(config.pool().evictionPolicy());
+        Function<SlotUse, EvictionPolicy> policy = EvictionPolicy.named(config.pool().evictionPolicy());
         if (environment.engines() == null) {
             TcpTransferEngine.check(tcp(config));
         }
@@ -130,14 +135,15 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 environment.nanoClock(), control);
         List<TransferEngine> engines = engines(config, context, memory, undo);
         control.carriedBy(registry::peer, engines);
-        Sources sources = new Sources(blocks, registry, environment.scheduler(), new PeerLoads(id), engines,
-                views(engines));
-        Conductor conductor = new Conductor(life, blocks, doorbell);
+        Peer self = new Peer(id, addresses(engines), site(config));
+        PeerCosts costs = new PeerCosts(self, registry, engines, environment.nanoClock());
+        Sources sources = new Sources(blocks, registry, environment.scheduler(), costs, engines, views(engines));
+        Conductor conductor = new Conductor(life, sources, doorbell);
 
         registry.carriedBy(control);
-        registry.watch(change -> onChange(life, nodeEvents, change));
+        registry.watch(change -> onChange(life, nodeEvents, sources, change));
         undo.push(() -> registry.leave(id));
-        registry.join(new Peer(id, addresses(engines)));
+        registry.join(self);
         AgentGroup agents = startAgents(config, engines.reversed().stream().map(TransferEngine::poller).toList(),
                 conductor, doorbell);
         if (config.agents().threading() == ThreadingMode.INVOKER) {
@@ -165,10 +171,14 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     }
 
     /** A thread of the registry's. */
-    private static void onChange(Life life, NodeEvents events, MemberChange change) {
+    private static void onChange(Life life, NodeEvents events, Sources sources, MemberChange change) {
         switch (change.kind()) {
             case JOINED -> events.raise(NodeEvent.Kind.JOINED, change.node(), change.reason());
-            case DEAD -> events.raise(NodeEvent.Kind.DEAD, change.node(), change.reason());
+            case DEAD -> {
+                sources.engines().forEach(engine -> engine.onPeerDead(change.node(), change.reason()));
+                sources.costs().forget(change.node());
+                events.raise(NodeEvent.Kind.DEAD, change.node(), change.reason());
+            }
             case DUPLICATE -> {
                 LOG.error("node {} stops: {}", life.id, change.reason());
                 life.stop(change.reason());
@@ -203,10 +213,12 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
             undo.push(shm.poller()::onClose);
             engines.add(shm);
         }
-        for (Function<EngineContext, TransferEngine> added : config.environment().addedEngines()) {
+        for (Function<EngineContext, @Nullable TransferEngine> added : config.environment().addedEngines()) {
             TransferEngine engine = added.apply(context);
-            undo.push(engine.poller()::onClose);
-            engines.add(engine);
+            if (engine != null) {
+                undo.push(engine.poller()::onClose);
+                engines.add(engine);
+            }
         }
         engines.add(tcp);
         return List.copyOf(engines);
@@ -217,6 +229,24 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 .withAddresses(config.tcp().bind(), config.tcp().advertise())
                 .withSecret(config.cluster().secret())
                 .withLanes(config.tcp().lanes());
+    }
+
+    /** What is not set is found out, where it can be. */
+    private static Site site(NodeConfig config) {
+        NodeConfig.Topology given = config.topology();
+        String host = given.host().isEmpty() ? bootId() : given.host();
+        return new Site(host.isEmpty() ? "" : host + "/" + ProcessHandle.current().pid(), host, given.rack(),
+                given.zone());
+    }
+
+    /** The same for all processes of a host, in containers too, as long as it runs; empty where the system says none. */
+    private static String bootId() {
+        try {
+            return Files.readString(Path.of("/proc/sys/kernel/random/boot_id")).strip();
+        } catch (IOException e) {
+            LOG.debug("the system names no boot: nodes of this host are not known to be near each other", e);
+            return "";
+        }
     }
 
     private static SharedBlocks views(List<TransferEngine> engines) {

@@ -4,6 +4,7 @@ import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
@@ -11,6 +12,7 @@ import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.transfer.CompletionQueue;
+import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import io.mooncake.core.transfer.TransferHost;
@@ -20,6 +22,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** The store of one node: checks, then hands on to the block manager or to a {@link Pull}. */
 final class NodeStore implements BlockStore, TransferHost {
@@ -40,7 +43,7 @@ final class NodeStore implements BlockStore, TransferHost {
         node.life().checkOpen();
     }
 
-    private static long positiveNs(String what, Duration time) {
+    static long positiveNs(String what, Duration time) {
         if (time.isNegative() || time.isZero()) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT, what + " " + time + " must be positive");
         }
@@ -49,7 +52,7 @@ final class NodeStore implements BlockStore, TransferHost {
 
     @Override
     public BlockWriter allocate(BlockId id, long length, Placement placement) {
-        checkOpen();
+        node.life().checkTakesBlocks();
         if (placement.tier() != Tier.DRAM) {
             throw new MooncakeException(Kind.UNSUPPORTED,
                     "block " + id + ": node " + node.life().id + " has no tier " + placement.tier() + ", only DRAM");
@@ -111,6 +114,19 @@ final class NodeStore implements BlockStore, TransferHost {
     }
 
     @Override
+    public Hold hold(List<BlockRef> refs, NodeId consumer, Duration ttl) {
+        Hold hold = hold(refs, ttl);
+        node.conductor().holdFor(consumer, hold);
+        return hold;
+    }
+
+    @Override
+    public boolean isPrimary(BlockRef ref) {
+        checkOpen();
+        return node.sources().registry().isPrimary(ref);
+    }
+
+    @Override
     public Transfer prepare(List<Piece> pieces, TransferOptions options) {
         checkOpen();
         boolean poolMemoryOnly = true;
@@ -127,8 +143,7 @@ final class NodeStore implements BlockStore, TransferHost {
                     Bounds.check(pages.pages(), 0, Math.max(0, piece.length()), pages.pages().length());
                     poolMemoryOnly = false;
                 }
-                case Destination.Replica _ -> {
-                }
+                case Destination.Replica _ -> node.life().checkTakesBlocks();
             }
         }
         CompletionQueue completions = options.completions();
@@ -144,11 +159,22 @@ final class NodeStore implements BlockStore, TransferHost {
 
     @Override
     public List<BlockId> recompute(Transfer transfer) {
+        Pull pull = own(transfer);
+        return Arrays.stream(transfer.recompute()).mapToObj(pull::id).distinct().toList();
+    }
+
+    @Override
+    public @Nullable BlockRef source(Transfer transfer, int piece) {
+        Pull pull = own(transfer);
+        return transfer.outcome(piece) == Outcome.OK ? pull.source(piece) : null;
+    }
+
+    private Pull own(Transfer transfer) {
         if (!(transfer.work() instanceof Pull pull) || !pull.isOf(pulls)) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT,
                     transfer + " is not of node " + node.life().id + ": ask the store that prepared it");
         }
-        return Arrays.stream(transfer.recompute()).mapToObj(pull::id).distinct().toList();
+        return pull;
     }
 
     @Override
@@ -171,6 +197,12 @@ final class NodeStore implements BlockStore, TransferHost {
     public void touch(List<BlockId> ids) {
         checkOpen();
         node.blocks().touch(ids);
+    }
+
+    @Override
+    public void hint(List<BlockId> ids, long... nextUseNs) {
+        checkOpen();
+        node.blocks().hint(ids, nextUseNs);
     }
 
     @Override

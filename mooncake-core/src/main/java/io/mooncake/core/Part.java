@@ -4,6 +4,7 @@ import io.mooncake.core.base.LinkedStack.Link;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.manager.ReplicaWriter;
+import io.mooncake.core.schedule.PathMeter;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.ReadStatus;
@@ -33,6 +34,10 @@ final class Part {
     /** What it waits for: another's pull, or null for a slot. */
     SharedPulls.@Nullable Going awaited;
     ReadStatus status = ReadStatus.OK;
+    /** Measures the read that an engine has, and since when; null for one of this node's own memory. */
+    @Nullable
+    PathMeter meter;
+    long beganNs;
     /** What the last attempt met; before the first one: that nobody has the block. */
     Outcome failure = Outcome.ABSENT;
     @Nullable
@@ -74,6 +79,7 @@ final class Part {
         read.forgetCounts();
         source = null;
         replica = null;
+        meter = null;
         pulling = null;
         waits = false;
         awaited = null;

@@ -12,12 +12,14 @@ import org.jspecify.annotations.Nullable;
  *
  * @param id the block
  * @param ref where to read it and which version; null = any version, wherever it is
+ * @param atLeast without a reference: the lowest counter of a version that will do; 0 = any
  * @param offset first byte in the block
  * @param length bytes, or {@link #WHOLE}
  * @param destination where they go
  * @param stage when it is needed, a layer for example: 0 first; see {@code Transfer.stage()}
  */
-public record Piece(BlockId id, @Nullable BlockRef ref, long offset, long length, Destination destination, int stage) {
+public record Piece(BlockId id, @Nullable BlockRef ref, long atLeast, long offset, long length,
+        Destination destination, int stage) {
     /** A length: everything from the offset to the end of the block's valid bytes. */
     public static final long WHOLE = -1;
 
@@ -30,19 +32,37 @@ public record Piece(BlockId id, @Nullable BlockRef ref, long offset, long length
     public Piece {
         Objects.requireNonNull(id, "block id of a piece");
         Objects.requireNonNull(destination, "destination of a piece");
-        if (offset < 0 || length < WHOLE || stage < 0) {
+        if (offset < 0 || length < WHOLE || stage < 0 || atLeast < 0) {
             throw new MooncakeException(Kind.OUT_OF_BOUNDS,
-                    "piece of block " + id + ": offset " + offset + ", length " + length + " and stage " + stage
-                            + " must not be negative");
+                    "piece of block " + id + ": offset " + offset + ", length " + length + ", stage " + stage
+                            + " and the lowest version " + atLeast + " must not be negative");
         }
         if (ref != null && !ref.id().equals(id)) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT,
                     "piece of block " + id + ": the reference is to block " + ref.id() + "; use its id");
         }
+        if (ref != null && atLeast > 0) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT, "piece of block " + id + ": its reference names version "
+                    + ref.version() + " exactly; say either that, or at least version " + atLeast);
+        }
         if (destination instanceof Destination.Replica && (offset != 0 || length != WHOLE)) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT,
                     "piece of block " + id + ": a replica is a whole block; use offset 0 and Piece.WHOLE");
         }
+    }
+
+    /**
+     * Of any version, or of exactly the one that a reference names.
+     *
+     * @param id the block
+     * @param ref where to read it and which version; null = any version, wherever it is
+     * @param offset first byte in the block
+     * @param length bytes, or {@link #WHOLE}
+     * @param destination where they go
+     * @param stage when it is needed
+     */
+    public Piece(BlockId id, @Nullable BlockRef ref, long offset, long length, Destination destination, int stage) {
+        this(id, ref, 0, offset, length, destination, stage);
     }
 
     /**
@@ -82,12 +102,22 @@ public record Piece(BlockId id, @Nullable BlockRef ref, long offset, long length
     }
 
     /**
+     * The same piece, but only of a version that is not older; where only older ones are known it is ABSENT.
+     *
+     * @param counter the lowest counter of a version that will do
+     * @return a copy
+     */
+    public Piece withAtLeast(long counter) {
+        return new Piece(id, ref, counter, offset, length, destination, stage);
+    }
+
+    /**
      * The same piece in a stage.
      *
      * @param stage 0 and up
      * @return a copy
      */
     public Piece withStage(int stage) {
-        return new Piece(id, ref, offset, length, destination, stage);
+        return new Piece(id, ref, atLeast, offset, length, destination, stage);
     }
 }

@@ -62,10 +62,10 @@ public interface PrefixMatch extends AutoCloseable {
     Tier tier(int index);
 
     /**
-     * What reading a READY block costs, as the scheduler sees it.
+     * How long reading the whole of a READY block takes by itself, as the scheduler sees it: as measured, else as is usual at that distance.
      *
      * @param index 0 to size - 1
-     * @return 0 for a block of this node; -1 when it is not READY
+     * @return nanoseconds; 0 for a block of this node, -1 when it is not READY, {@link Long#MAX_VALUE} where there is no way to its holder
      */
     long cost(int index);
 

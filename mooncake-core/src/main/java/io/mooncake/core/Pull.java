@@ -8,6 +8,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.manager.ReplicaWriter;
+import io.mooncake.core.schedule.PathMeter;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Peer;
@@ -53,6 +54,12 @@ final class Pull implements TransferWork, ReadListener {
 
     BlockId id(int piece) {
         return parts[piece].piece.id();
+    }
+
+    /** Where a piece was read from last. */
+    @Nullable
+    BlockRef source(int piece) {
+        return parts[piece].source;
     }
 
     @Override
@@ -223,8 +230,8 @@ final class Pull implements TransferWork, ReadListener {
     }
 
     private void submit(Part part, TransferEngine engine) {
-        node.sources().loads().add(part.read.owner().id(), 1);
         transfer().posted();
+        beginMeasuring(part, engine);
         part.engine = engine;
         boolean accepted;
         try {
@@ -245,10 +252,33 @@ final class Pull implements TransferWork, ReadListener {
         }
     }
 
+    private void beginMeasuring(Part part, TransferEngine engine) {
+        Peer owner = part.read.owner();
+        if (!owner.id().equals(node.life().id)) {
+            PathMeter meter = node.sources().costs().meter(owner, engine);
+            meter.begin();
+            part.meter = meter;
+            part.beganNs = node.life().nowNs();
+        }
+    }
+
+    private void endMeasuring(Part part, ReadStatus status) {
+        PathMeter meter = part.meter;
+        if (meter != null) {
+            part.meter = null;
+            long nowNs = node.life().nowNs();
+            switch (status) {
+                case OK -> meter.served(part.beganNs, part.read.length(), nowNs);
+                case TIMED_OUT -> meter.timedOut(part.beganNs, part.read.length(), nowNs);
+                default -> meter.dropped(nowNs);
+            }
+        }
+    }
+
     /** No engine has the read: gives back what it was to go into. */
     private void notTaken(Part part) {
         part.engine = null;
-        node.sources().loads().add(part.read.owner().id(), -1);
+        endMeasuring(part, ReadStatus.CANCELED);
         ReplicaWriter replica = part.replica;
         if (replica == null) {
             part.read.destination().release();
@@ -272,7 +302,7 @@ final class Pull implements TransferWork, ReadListener {
     public void onReadEnded(GuardedRead read, ReadStatus status) {
         Part part = parts[read.index()];
         part.engine = null;
-        node.sources().loads().add(read.owner().id(), -1);
+        endMeasuring(part, status);
         part.status = status;
         if (part.replica == null) {
             read.destination().release();
@@ -306,22 +336,26 @@ final class Pull implements TransferWork, ReadListener {
             // Only replicas come here so; one that is not committed was given up.
             case OK -> end(part, committed ? Outcome.OK : Outcome.CANCELED, null);
             case STALE -> {
-                node.events().raise(BlockEvent.Kind.STALE, source);
+                node.events()
+                        .raise(BlockEvent.Kind.STALE, source,
+                                "its guard has changed: node " + source.node() + " evicted or replaced it");
                 retryOrEnd(part, Outcome.STALE, null);
             }
             case CHECKSUM -> {
-                node.events().raise(BlockEvent.Kind.DAMAGED, source);
+                node.events()
+                        .raise(BlockEvent.Kind.DAMAGED, source,
+                                "the checksum of what node " + source.node()
+                                        + " gave is another than when it was written");
                 if (source.node().equals(node.life().id) && stillHere(source) != null) {
                     blocks().evict(source.id());
                 }
                 retryOrEnd(part, Outcome.CHECKSUM, null);
             }
             case UNREACHABLE -> {
-                node.events().raise(BlockEvent.Kind.LOST, source);
                 MooncakeException cause = part.read.cause();
-                node.nodes()
-                        .raise(NodeEvent.Kind.SUSPECT, source.node(),
-                                cause == null ? "it cannot be reached" : cause.getMessage());
+                String reason = cause == null ? "it cannot be reached" : String.valueOf(cause.getMessage());
+                node.events().raise(BlockEvent.Kind.LOST, source, reason);
+                node.nodes().raise(NodeEvent.Kind.SUSPECT, source.node(), reason);
                 retryOrEnd(part, Outcome.UNREACHABLE, cause);
             }
             case REFUSED -> end(part, Outcome.REFUSED, part.read.cause());

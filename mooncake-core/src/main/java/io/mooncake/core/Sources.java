@@ -20,40 +20,49 @@ import org.jspecify.annotations.Nullable;
  * @param blocks what is here
  * @param registry who has what elsewhere
  * @param scheduler chooses between holders
- * @param loads what it may go by
+ * @param costs what it may go by
  * @param engines those that are equally good for a read, in the order of preference
  * @param shared views of blocks of nodes of this host
  */
-record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, PeerLoads loads,
+record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, PeerCosts costs,
         List<TransferEngine> engines, SharedBlocks shared) {
     /** A holder of any version: this node before all others. */
     @Nullable
     BlockRef find(BlockId id) {
+        return find(id, Piece.WHOLE);
+    }
+
+    private @Nullable BlockRef find(BlockId id, long length) {
         BlockRef local = blocks.find(id);
-        return local != null ? local : scheduler.source(registry.locations(id), loads);
+        return local != null ? local : scheduler.source(registry.locations(id), bytes(length), costs);
+    }
+
+    private static long bytes(long length) {
+        return length == Piece.WHOLE ? Long.MAX_VALUE : length;
     }
 
     /** A holder of what a part wants that it has not tried yet. */
     @Nullable
     BlockRef find(Part part) {
-        BlockRef wanted = part.piece.ref();
-        if (part.tried.isEmpty()) {
-            return wanted != null ? wanted : find(part.piece.id());
+        Piece piece = part.piece;
+        if (part.tried.isEmpty() && piece.atLeast() == 0) {
+            BlockRef wanted = piece.ref();
+            return wanted != null ? wanted : find(piece.id(), piece.length());
         }
-        BlockRef local = blocks.find(part.piece.id());
+        BlockRef local = blocks.find(piece.id());
         if (local != null && isCandidate(part, local)) {
             return local;
         }
-        List<BlockRef> holders = registry.locations(part.piece.id())
-                .stream()
-                .filter(ref -> isCandidate(part, ref))
-                .toList();
-        return scheduler.source(holders, loads);
+        List<BlockRef> holders = registry.locations(piece.id()).stream().filter(ref -> isCandidate(part, ref)).toList();
+        return scheduler.source(holders, bytes(piece.length()), costs);
     }
 
     private static boolean isCandidate(Part part, BlockRef ref) {
         BlockRef wanted = part.piece.ref();
-        return (wanted == null || wanted.version().equals(ref.version())) && !part.tried.contains(ref);
+        boolean fits = wanted != null
+                ? wanted.version().equals(ref.version())
+                : ref.version().counter() >= part.piece.atLeast();
+        return fits && !part.tried.contains(ref);
     }
 
     /** The engine that moves so many bytes of a region best. */
@@ -76,7 +85,7 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
 
     /** The same for what exactly a reference names. */
     boolean acquireOnHost(BlockRef ref, BlockView view) {
-        Peer owner = ref.node().equals(loads.self()) ? null : registry.peer(ref.node());
+        Peer owner = ref.node().equals(costs.self()) ? null : registry.peer(ref.node());
         SharedBlock pinned = owner == null
                 ? null
                 : shared.pin(owner, ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), ref.length());

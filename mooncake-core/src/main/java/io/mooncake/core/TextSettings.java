@@ -34,6 +34,9 @@ final class TextSettings {
         ALL.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
         ALL.put("tcp.advertise", (b, v) -> b.advertise(Endpoint.parse(v, 0)));
         ALL.put("tcp.lanes", (b, v) -> b.tcpLanes(integer("tcp.lanes", v)));
+        ALL.put("topology.host", NodeConfigBuilder::host);
+        ALL.put("topology.rack", NodeConfigBuilder::rack);
+        ALL.put("topology.zone", NodeConfigBuilder::zone);
         ALL.put("transfer.timeout", (b, v) -> b.transferTimeout(duration("transfer.timeout", v)));
         ALL.put("allocate.timeout", (b, v) -> b.allocateTimeout(duration("allocate.timeout", v)));
         ALL.put("writer.ttl", (b, v) -> b.writerTtl(duration("writer.ttl", v)));

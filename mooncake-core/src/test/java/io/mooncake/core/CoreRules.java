@@ -60,7 +60,9 @@ final class CoreRules {
             allowed.put(engine, List.of("base", "transfer"));
         }
         allowed.put("registry.jgroups", List.of("base", "block", "transfer", "registry"));
-        allowed.put("manager", List.of("base", "block", "transfer", "pool", "registry", "schedule"));
+        allowed.put("manager.eviction", List.of("base", "block"));
+        allowed.put("manager",
+                List.of("base", "block", "transfer", "pool", "registry", "schedule", "manager.eviction"));
         // The facade wires the node: it sees all, and nothing sees it.
         allowed.put("", List.of("."));
         return allowed;

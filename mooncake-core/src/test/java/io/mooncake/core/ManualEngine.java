@@ -2,6 +2,7 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
@@ -22,6 +23,8 @@ final class ManualEngine implements TransferEngine, Poller {
     /** What it has, oldest first. */
     final List<GuardedRead> reads = new CopyOnWriteArrayList<>();
     final List<GuardedRead> aborted = new CopyOnWriteArrayList<>();
+    /** Who is said to be dead. */
+    final List<NodeId> dead = new CopyOnWriteArrayList<>();
     /** Runs at the end of each submit. */
     Consumer<GuardedRead> onSubmit = read -> {};
     volatile boolean full;
@@ -66,6 +69,11 @@ final class ManualEngine implements TransferEngine, Poller {
     @Override
     public void abort(GuardedRead read) {
         aborted.add(read);
+    }
+
+    @Override
+    public void onPeerDead(NodeId life, String reason) {
+        dead.add(life);
     }
 
     @Override

@@ -75,7 +75,7 @@ class PullFaultsTest {
     @Test
     void aSchedulerThatThrowsEndsThePiece() {
         AtomicInteger asked = new AtomicInteger();
-        Scheduler scheduler = (holders, view) -> {
+        Scheduler scheduler = (holders, bytes, view) -> {
             asked.incrementAndGet();
             throw new UnsupportedOperationException("broken");
         };

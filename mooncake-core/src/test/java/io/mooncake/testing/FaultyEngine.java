@@ -3,6 +3,7 @@ package io.mooncake.testing;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
@@ -16,6 +17,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -55,6 +57,7 @@ public final class FaultyEngine implements TransferEngine, Poller {
     private final Map<Fault, Double> odds;
     private final LongSupplier nanoClock;
     private final List<Relay> held = new ArrayList<>();
+    private final Map<NodeId, Long> slowNs = new HashMap<>();
     private final List<Relay> lateBytes = new ArrayList<>();
     private int cycles;
 
@@ -64,6 +67,11 @@ public final class FaultyEngine implements TransferEngine, Poller {
         random = new Random(seed);
         this.odds = Map.copyOf(odds);
         this.nanoClock = nanoClock;
+    }
+
+    /** From now on the ends of a peer's reads are reported so much later; 0 ends that. The bytes are there before. */
+    public synchronized void slow(NodeId peer, long ns) {
+        slowNs.put(peer, ns);
     }
 
     private boolean draw(Fault fault) {
@@ -109,7 +117,8 @@ public final class FaultyEngine implements TransferEngine, Poller {
         for (int i = held.size() - 1; i >= 0; i--) {
             Relay relay = held.get(i);
             boolean late = nanoClock.getAsLong() - relay.outward.deadlineNs() >= 0;
-            if (late || relay.dueCycle <= cycles || relay.outward.isGivenUp()) {
+            boolean due = relay.dueCycle <= cycles && nanoClock.getAsLong() - relay.dueNs >= 0;
+            if (late || due || relay.outward.isGivenUp()) {
                 held.remove(i);
                 relay.end();
                 work++;
@@ -136,6 +145,7 @@ public final class FaultyEngine implements TransferEngine, Poller {
         private ReadStatus status = ReadStatus.UNREACHABLE;
         private @Nullable MooncakeException cause;
         private int dueCycle;
+        private long dueNs;
 
         Relay(GuardedRead outward, boolean part) {
             this.outward = outward;
@@ -154,6 +164,7 @@ public final class FaultyEngine implements TransferEngine, Poller {
         public void onReadEnded(GuardedRead read, ReadStatus how) {
             boolean failed = how == ReadStatus.OK && (part || draw(Fault.ERROR));
             status = failed ? ReadStatus.UNREACHABLE : how;
+            dueNs = nanoClock.getAsLong() + slowNs.getOrDefault(outward.owner().id(), 0L);
             cause = failed ? new MooncakeException(Kind.PEER_UNREACHABLE, outward + ": a planted fault") : read.cause();
             if (how == ReadStatus.OK && draw(Fault.DROP)) {
                 status = ReadStatus.TIMED_OUT;
@@ -161,7 +172,7 @@ public final class FaultyEngine implements TransferEngine, Poller {
                 dueCycle = Integer.MAX_VALUE;
             } else if (draw(Fault.DELAY)) {
                 dueCycle = cycles + 1 + random.nextInt(MOST_CYCLES_LATE);
-            } else {
+            } else if (nanoClock.getAsLong() - dueNs >= 0) {
                 end();
                 return;
             }
@@ -219,6 +230,11 @@ public final class FaultyEngine implements TransferEngine, Poller {
     @Override
     public boolean send(Peer peer, Topic topic, ByteBuffer message) {
         return inner.send(peer, topic, message);
+    }
+
+    @Override
+    public void onPeerDead(NodeId life, String reason) {
+        inner.onPeerDead(life, reason);
     }
 
     @Override

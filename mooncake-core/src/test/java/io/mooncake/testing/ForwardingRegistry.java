@@ -4,6 +4,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.registry.MemberChange;
+import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.registry.RegistryStatus;
 import io.mooncake.core.transfer.ControlChannel;
@@ -74,6 +75,16 @@ public abstract class ForwardingRegistry implements Registry {
     @Override
     public void announce(BlockRef written) {
         registry.announce(written);
+    }
+
+    @Override
+    public void announce(PairFigures measured) {
+        registry.announce(measured);
+    }
+
+    @Override
+    public List<PairFigures> figures() {
+        return registry.figures();
     }
 
     @Override

@@ -315,6 +315,34 @@ public abstract class TransferEngineContract {
         assertNothingLands(to);
     }
 
+    @Test
+    public void shouldEndTheReadsOfAPeerThatIsSaidToBeDead() {
+        assumeTrue(rig.needsOwner());
+        Source source = rig.source(owner, rig.largeBytes());
+        MemorySegment to = rig.filled(rig.largeBytes(), FILL);
+        Region into = reader.own(to);
+        Reading reading = reader.read(source, 0, to.byteSize(), into);
+        reading.onEnd = () -> to.fill(REFILL);
+        rig.until(() -> isTouched(to));
+        rig.freeze(owner);
+        long saidNs = rig.nowNs();
+        reader.engine.onPeerDead(owner.id, "its host is on fire");
+
+        assertEquals(ReadStatus.UNREACHABLE, ended(reading).status);
+        assertTrue(reading.cause().getMessage().contains("its host is on fire"), reading.cause()::getMessage);
+        assertTrue(rig.nowNs() - saidNs <= rig.endBoundNs(), () -> rig.nowNs() - saidNs + " ns late");
+        rig.thaw(owner);
+        assertNothingLands(to);
+
+        // What was said was wrong: it is back, in the same life.
+        Reading again = ended(reader.read(source, 0, 4096, into));
+        for (int tries = 0; again.status == ReadStatus.UNREACHABLE && tries < 100; tries++) {
+            rig.advance(EngineRig.SECOND_NS);
+            again = ended(reader.read(source, 0, 4096, into));
+        }
+        assertEquals(ReadStatus.OK, again.status);
+    }
+
     private void assertTimedOutInTime(Reading reading, long deadlineNs) {
         assertTrue(reading.ended() || reading.expired == 1, "one duty cycle after its deadline");
         ended(reading);

@@ -41,9 +41,10 @@ final class Cards {
     private volatile int memoryNode = Device.NO_NUMA_NODE;
 
     /**
-     * Opens what the configuration names, or every device with an active port.
+     * Opens what the configuration names, or every device with an active port. One that cannot be opened is left out with a warning, and tried
+     * again later.
      *
-     * @throws MooncakeException CONFIG_ERROR when there is none to be used
+     * @throws MooncakeException CONFIG_ERROR when there is none to be used; why the first one could not be opened, when none could
      */
     Cards(RdmaFabric fabric, Provider provider) {
         this.fabric = fabric;
@@ -51,20 +52,7 @@ final class Cards {
         List<Device> devices = Device.list(provider);
         boolean done = false;
         try {
-            for (Device device : names.isEmpty() ? devices : named(names, devices)) {
-                Nic nic = open(device);
-                if (names.isEmpty() && !nic.isUsable()) {
-                    nic.close();
-                    continue;
-                }
-                nics.add(nic);
-            }
-            if (nics.isEmpty()) {
-                throw new MooncakeException(Kind.CONFIG_ERROR, "none of the RDMA devices " + devices.stream()
-                        .map(Device::name)
-                        .toList() + " has an active port " + fabric.config().devices().port()
-                        + ": bring its link up, or name the device and the port");
-            }
+            openAll(names.isEmpty() ? devices : named(names, devices), !names.isEmpty());
             registerAll();
             done = true;
         } catch (VerbsException e) {
@@ -74,6 +62,38 @@ final class Cards {
                 close();
             }
         }
+    }
+
+    private void openAll(List<Device> devices, boolean named) {
+        List<MooncakeException> failures = new ArrayList<>();
+        for (Device device : devices) {
+            try {
+                Nic nic = open(device);
+                if (named || nic.isUsable()) {
+                    nics.add(nic);
+                } else {
+                    nic.close();
+                }
+            } catch (VerbsException e) {
+                failures.add(e.asMooncake());
+                lost.put(device, fabric.nowNs() + REOPEN_NS);
+            } catch (MooncakeException e) {
+                failures.add(e);
+            }
+        }
+        if (nics.isEmpty() && !failures.isEmpty()) {
+            MooncakeException first = failures.removeFirst();
+            failures.forEach(first::addSuppressed);
+            throw first;
+        }
+        if (nics.isEmpty()) {
+            throw new MooncakeException(Kind.CONFIG_ERROR, "none of the RDMA devices " + devices.stream()
+                    .map(Device::name)
+                    .toList() + " has an active port " + fabric.config().devices().port()
+                    + ": bring its link up, or name the device and the port");
+        }
+        failures.forEach(failure -> LOG.warn("node {} runs without a card: {}", fabric.node().self(),
+                failure.getMessage()));
     }
 
     private static List<Device> named(List<String> names, List<Device> devices) {

@@ -136,12 +136,14 @@ final class RdmaLane extends RequestedLane implements Lane {
             ring.local(destination.memory().address() + to, (int) request.bytes(), local.localKey(to));
             outstanding.addDirect(local);
             nic.use.onPosted(local);
-            nic.use.onPosted(local);
         } else if (bounce != null) {
             int place = bounce.take();
             ring.local(bounce.address(place), (int) request.bytes(), bounce.key());
             outstanding.addBounced(bounce, place, request);
             nic.use.onBounced(destination, request.bytes());
+        }
+        if (request.isFenced()) {
+            ring.fenced();
         }
         return true;
     }

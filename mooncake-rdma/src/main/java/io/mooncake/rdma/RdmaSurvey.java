@@ -35,12 +35,13 @@ public record RdmaSurvey(List<PortReport> ports, long lockableBytes, List<String
      * @param place where the card is
      * @param link what its cable does
      * @param gids its addresses
+     * @param gid index of the address that it would be used by; -1 when there is none
      * @param isUsed whether a node would use it
      * @param reason by which address it is used and why, or why it is not
      * @param problems of the port, each a sentence with its remedy
      */
-    public record PortReport(String device, Place place, Link link, List<String> gids, boolean isUsed, String reason,
-            List<String> problems) {
+    public record PortReport(String device, Place place, Link link, List<String> gids, int gid, boolean isUsed,
+            String reason, List<String> problems) {
         /** Copies the lists. */
         public PortReport {
             gids = List.copyOf(gids);
@@ -134,7 +135,8 @@ public record RdmaSurvey(List<PortReport> ports, long lockableBytes, List<String
         String refusal = refusal(device, port, choice, wanted);
         return new PortReport(device.name(), new Place(device.pciAddress(), device.numaNode(), attributes.firmware()),
                 new Link(number, port.state().name(), port.ethernet(), port.mtu().bytes(), port.mbitsPerSecond()),
-                gids.stream().map(Gid::toString).toList(), refusal.isEmpty(),
+                gids.stream().map(Gid::toString).toList(), choice.map(c -> c.gid().index()).orElse(-1),
+                refusal.isEmpty(),
                 refusal.isEmpty() ? choice.map(c -> c.gid() + ": " + c.reason()).orElse("") : refusal,
                 problems(port, choice));
     }

@@ -8,6 +8,10 @@ import io.mooncake.core.transfer.onesided.OneSidedConfig;
 import io.mooncake.core.transfer.onesided.OneSidedEngine;
 import io.mooncake.rdma.verbs.NativeProvider;
 import io.mooncake.rdma.verbs.Provider;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Makes the engine that reads peers' memory with network cards, without the peers' processors: RDMA READ over reliable connections.
@@ -20,6 +24,8 @@ import io.mooncake.rdma.verbs.Provider;
  * cannot serve goes by TCP.
  */
 public final class RdmaTransferEngine {
+    private static final Logger LOG = LoggerFactory.getLogger(RdmaTransferEngine.class);
+
     private RdmaTransferEngine() {}
 
     /**
@@ -38,6 +44,26 @@ public final class RdmaTransferEngine {
                     + missing.getMessage(), missing);
         }
         return create(context, config, new NativeProvider());
+    }
+
+    /**
+     * The same where RDMA is welcome but need not be there: what keeps it from being used is one warning in the log.
+     *
+     * @param context the node's
+     * @param config settings
+     * @return the engine; null where it cannot be used, which {@link io.mooncake.core.NodeConfigBuilder#addEngine} takes
+     */
+    public static @Nullable TransferEngine createIfUsable(EngineContext context, RdmaConfig config) {
+        return createIfUsable(context, () -> create(context, config));
+    }
+
+    static @Nullable TransferEngine createIfUsable(EngineContext context, Supplier<TransferEngine> create) {
+        try {
+            return create.get();
+        } catch (MooncakeException e) {
+            LOG.warn("node {} goes without RDMA: {}", context.self(), e.getMessage());
+            return null;
+        }
     }
 
     static TransferEngine create(EngineContext context, RdmaConfig config, Provider provider) {

@@ -3,6 +3,8 @@ package io.mooncake.rdma;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.TransferEngine;
+import io.mooncake.rdma.verbs.NativeProvider;
+import io.mooncake.rdma.verbs.Provider;
 import io.mooncake.testing.EngineRig;
 import java.util.ArrayDeque;
 import java.util.function.Function;
@@ -12,6 +14,7 @@ final class DeviceRig extends EngineRig {
     private final Function<NodeId, RdmaConfig> configs;
     private final ArrayDeque<Runnable> messages = new ArrayDeque<>();
     final MessageBus bus = new MessageBus(messages::add, (one, other) -> false);
+    private final Provider provider;
     private final int devices;
     private long hurriedNs;
 
@@ -21,7 +24,13 @@ final class DeviceRig extends EngineRig {
 
     /** With settings of each node's own. */
     DeviceRig(Function<NodeId, RdmaConfig> configs) {
+        this(configs, new NativeProvider());
+    }
+
+    /** Through a provider that looks on. */
+    DeviceRig(Function<NodeId, RdmaConfig> configs, Provider provider) {
         this.configs = configs;
+        this.provider = provider;
         RdmaConfig.Devices owners = configs.apply(new NodeId("owner", 1)).devices();
         devices = (int) Rdma.survey(owners).ports().stream().filter(RdmaSurvey.PortReport::isUsed).count();
     }
@@ -29,7 +38,7 @@ final class DeviceRig extends EngineRig {
     @Override
     protected TransferEngine engine(EngineContext context) {
         bus.join(context);
-        return RdmaTransferEngine.create(context, configs.apply(context.self()));
+        return RdmaTransferEngine.create(context, configs.apply(context.self()), provider);
     }
 
     /** Every device has it registered. */

@@ -68,6 +68,13 @@ class RdmaRig extends EngineRig {
         pools.put(name, pool);
     }
 
+    void poolInto(EngineContext context) {
+        MemorySegment pool = pools.get(context.self().name());
+        if (pool != null) {
+            context.regions().register(Memory.of(pool), Access.READABLE);
+        }
+    }
+
     EngineRig.Side side(NodeId id) {
         return side(id, "c");
     }
@@ -75,10 +82,7 @@ class RdmaRig extends EngineRig {
     @Override
     protected TransferEngine engine(EngineContext context) {
         bus.join(context);
-        MemorySegment pool = pools.get(context.self().name());
-        if (pool != null) {
-            context.regions().register(Memory.of(pool), Access.READABLE);
-        }
+        poolInto(context);
         TransferEngine engine = RdmaTransferEngine.create(context, configs.getOrDefault(context.self().name(), config),
                 host(context.self().name()));
         bus.prefer(context, engine, this::peer);

@@ -78,6 +78,19 @@ class RdmaSurveyTest {
         assertTrue(survey.problems().getFirst().contains("/dev/infiniband"), survey::toString);
     }
 
+    /** Case C136: virtual machines say -1, some say nothing, some name a node that is not there. */
+    @Test
+    void shouldUseACardWhoseNumaNodeIsUnknown() {
+        List<String> said = List.of("-1", "", "7", "no number");
+        for (int i = 0; i < said.size(); i++) {
+            host.addDevice("sim" + i, 0x0A000007 + i).numaNode(said.get(i));
+        }
+        RdmaSurvey survey = survey(devices(null));
+        assertEquals(List.of(-1, -1, 7, -1),
+                survey.ports().stream().map(port -> port.place().numaNode()).toList());
+        assertTrue(survey.ports().stream().allMatch(PortReport::isUsed), survey::toString);
+    }
+
     @Test
     void shouldGoOnWithTheOthersWhenOneIsBroken() {
         SimulatedDevice broken = host.addDevice("sim0", 0x0A000007);

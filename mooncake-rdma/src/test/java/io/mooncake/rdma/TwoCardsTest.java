@@ -48,8 +48,8 @@ class TwoCardsTest {
             MemorySegment pool = rig.pattern(8 * BYTES);
             int node = NumaMaps.read().nodeOf(List.of(Memory.of(pool)));
             assumeTrue(node >= 0, "the kernel does not say where memory lies");
-            rig.host("reader").cards().getFirst().numaNode(node + 1);
-            rig.host("reader").addDevice("sim1", 0x0A4D_0051).numaNode(node);
+            rig.host("reader").cards().getFirst().numaNode("" + (node + 1));
+            rig.host("reader").addDevice("sim1", 0x0A4D_0051).numaNode("" + node);
             rig.poolOf("reader", pool);
             EngineRig.Side owner = rig.side(new NodeId("owner", 1000));
             EngineRig.Side reader = rig.side(new NodeId("reader", 1000));

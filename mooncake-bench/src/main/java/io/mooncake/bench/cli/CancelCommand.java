@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
 final class CancelCommand implements Callable<Integer> {
     private static final int BAR = 50;
     /** What an engine that copies does without looking up. */
-    private static final long COPIED_CHUNK = 8 << 20;
+    private static final long COPIED_CHUNK = 3 << 20;
 
     @Spec
     @SuppressWarnings("NullAway.Init") // by picocli

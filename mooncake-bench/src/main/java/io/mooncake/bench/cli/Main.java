@@ -20,7 +20,7 @@ import picocli.CommandLine.Spec;
  */
 @Command(name = "mooncake-bench", description = "Drives and measures Mooncake for Java.", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, subcommands = {
         ReplayCommand.class, TransferCommand.class, CancelCommand.class, FairCommand.class, SimulateCommand.class,
-        MicroCommand.class, DevicesCommand.class})
+        MicroCommand.class, DevicesCommand.class, MatrixCommand.class})
 public final class Main implements Runnable {
     static final int OK = 0;
     static final int FAILED = 1;

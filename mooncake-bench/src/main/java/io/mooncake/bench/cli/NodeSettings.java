@@ -22,6 +22,8 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
     /** The engine that a node has only when it is asked for; as a setting: the device that it uses, or {@link #ANY_DEVICE}. */
     static final String RDMA = "rdma";
     private static final String ANY_DEVICE = "any";
+    private static final String RDMA_LANES = "rdma.lanes";
+    private static final String TCP_LANES = "tcp.lanes";
 
     /** Copies the settings. */
     public NodeSettings {
@@ -33,6 +35,17 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
         Map<String, String> all = new LinkedHashMap<>(more);
         all.put(key, value);
         return new NodeSettings(threading, idle, all);
+    }
+
+    /** With a number of connections to each peer, by an engine. */
+    NodeSettings withLanes(String engine, int lanes) {
+        return with(engine.equals(RDMA) ? RDMA_LANES : TCP_LANES, Integer.toString(lanes));
+    }
+
+    /** The devices that RDMA may use; none: any. */
+    List<String> rdmaDevices() {
+        String device = more.getOrDefault(RDMA, ANY_DEVICE);
+        return device.equals(ANY_DEVICE) ? List.of() : List.of(device);
     }
 
     /** For one engine: pools are shared where that is what is measured, and nobody looks for readers where it is not. */
@@ -66,26 +79,33 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
         return new NodeSettings(threading, IdleMode.valueOf(String.valueOf(all.remove("idle"))), all);
     }
 
+    /** What the JVM of such a node needs, so that it does not warn of what the settings ask for. */
+    List<String> jvmFlags() {
+        return more.containsKey(RDMA) ? List.of("--enable-native-access=ALL-UNNAMED") : List.of();
+    }
+
     /** Sets everything on a node to be. */
     NodeConfigBuilder applyTo(NodeConfigBuilder builder) {
         more.forEach((key, value) -> {
             if (key.equals(RDMA)) {
-                builder.addEngine(context -> RdmaTransferEngine.create(context, rdma(value)));
-            } else {
+                builder.addEngine(context -> RdmaTransferEngine.create(context, rdma()));
+            } else if (!key.equals(RDMA_LANES)) {
                 builder.set(key, value);
             }
         });
         return builder.threading(threading).idle(idle);
     }
 
-    private RdmaConfig rdma(String device) {
-        RdmaConfig defaults = RdmaConfig.defaults()
+    private RdmaConfig rdma() {
+        RdmaConfig.Window window = RdmaConfig.defaults().window();
+        int lanes = Integer.parseInt(more.getOrDefault(RDMA_LANES, Integer.toString(window.lanes())));
+        return RdmaConfig.defaults()
                 .withRegistrar(threading == ThreadingMode.INVOKER
                         ? RdmaConfig.Registrar.POLLER
-                        : RdmaConfig.Registrar.THREAD);
-        return device.equals(ANY_DEVICE)
-                ? defaults
-                : defaults.withDevices(new RdmaConfig.Devices(List.of(device), 1, null));
+                        : RdmaConfig.Registrar.THREAD)
+                .withDevices(new RdmaConfig.Devices(rdmaDevices(), 1, null))
+                .withWindow(new RdmaConfig.Window(lanes, window.chunkBytes(), window.laneBytes(),
+                        window.laneRequests(), window.completions()));
     }
 
     /** Beside every figure, since it decides on latency and on processor time. */

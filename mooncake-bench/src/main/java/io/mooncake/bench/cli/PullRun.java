@@ -1,11 +1,15 @@
 package io.mooncake.bench.cli;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
 /** One run of ours in a JVM of its own, as the reference's runs are, and with as short a warm-up; prints a line a figure. */
 final class PullRun {
+    /** Longer than a run takes. */
+    static final Duration RUN = Duration.ofMinutes(5);
+
     private PullRun() {}
 
     /**
@@ -23,12 +27,22 @@ final class PullRun {
         }
     }
 
+    /** The figures of a run that ended well. */
+    static List<PullFigure> checked(Child child, List<PullFigure> figures) {
+        int code = child.waitFor(RUN);
+        if (code != 0 || figures.isEmpty()) {
+            throw new IllegalStateException(
+                    child + " ended with code " + code + " and " + figures.size() + " figures; see its error above");
+        }
+        return figures;
+    }
+
     static Child start(PullSettings settings, List<Long> sizes) {
         List<String> args = new ArrayList<>(List.of(text(sizes), text(settings.outstanding()),
                 Double.toString(settings.seconds()), Long.toString(settings.regionBytes()),
                 Long.toString(settings.blockBytes()), settings.engine()));
         args.addAll(settings.nodes().toArgs());
-        return Child.start(List.of(), PullRun.class, args);
+        return Child.start(settings.nodes().jvmFlags(), PullRun.class, args);
     }
 
     private static String text(List<?> numbers) {

@@ -1,9 +1,8 @@
 package io.mooncake.bench.cli;
 
+import io.mooncake.bench.cli.Gate.Lanes;
 import io.mooncake.core.base.ByteSize;
 import java.io.PrintWriter;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashMap;
@@ -15,7 +14,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs of a reference program and of ours in alternation, each in fresh processes, so that what the machine does meanwhile hits
+ * Runs of a {@link Reference} and of ours in alternation, each in fresh processes, so that what the machine does meanwhile hits
  * both; compared pair by pair.
  *
  * <pre>
@@ -28,87 +27,8 @@ import org.jspecify.annotations.Nullable;
  * run of ours is one of each.
  */
 final class ReferenceComparison {
-    /** The setting by which a node is told how many connections to a peer it makes. */
-    static final String LANES = "tcp.lanes";
-
     private static final double MOST_SPREAD = 0.2;
-    private static final long LEAST_RATED_BYTES = 64 << 10;
-    private static final Duration RUN = Duration.ofMinutes(5);
     private static final int DEFAULT_LANES = 0;
-
-    /** What can be compared. */
-    private enum What {
-        RATE("GB/s", "gbPerS"), LATENCY("p50 us", "p50Us"),
-        //
-        CLIENT_CPU("client cpu s/GB", "clientCpuSecondsPerGb"), SERVER_CPU("server cpu s/GB", "serverCpuSecondsPerGb");
-
-        private final String title;
-        private final String key;
-
-        What(String title, String key) {
-            this.title = title;
-            this.key = key;
-        }
-
-        double of(PullFigure figure) {
-            return switch (this) {
-                case RATE -> figure.gbPerS();
-                case LATENCY -> figure.p50Us();
-                case CLIENT_CPU -> figure.clientCpuSPerGb();
-                case SERVER_CPU -> figure.serverCpuSPerGb();
-            };
-        }
-
-        /** The rate of a small pull is its latency told again, and latency among many is the rate told again. */
-        boolean isTold(Variant variant) {
-            return this == LATENCY ? variant.outstanding == 1 : variant.size >= LEAST_RATED_BYTES;
-        }
-    }
-
-    /** Of which lanes a limit is. */
-    private enum Lanes {
-        ONE, BEST, BEST_OF_SEVERAL
-    }
-
-    /** What the ratio must be. */
-    private enum Gate {
-        RATE_64M(64L << 20, 1, What.RATE, Lanes.ONE, 1.0), BEST_64M(64L << 20, 1, What.RATE, Lanes.BEST_OF_SEVERAL,
-                1.15),
-        //
-        RATE_1M(1L << 20, 16, What.RATE, Lanes.BEST, 1.1), LATENCY_4K(4096, 1, What.LATENCY, Lanes.ONE, 1.5);
-
-        private final long size;
-        private final int outstanding;
-        private final What what;
-        private final Lanes lanes;
-        private final double limit;
-
-        Gate(long size, int outstanding, What what, Lanes lanes, double limit) {
-            this.size = size;
-            this.outstanding = outstanding;
-            this.what = what;
-            this.lanes = lanes;
-            this.limit = limit;
-        }
-
-        static @Nullable Gate of(Variant variant, What what, Lanes lanes) {
-            for (Gate gate : values()) {
-                if (gate.size == variant.size && gate.outstanding == variant.outstanding && gate.what == what
-                        && gate.lanes == lanes) {
-                    return gate;
-                }
-            }
-            return null;
-        }
-
-        boolean isMet(double ratio) {
-            return what == What.RATE ? ratio >= limit : ratio <= limit;
-        }
-
-        String text() {
-            return (what == What.RATE ? ">= " : "<= ") + limit;
-        }
-    }
 
     /** What of ours is compared; the reference knows only sizes. */
     private record Variant(long size, int outstanding, int lanes) implements Comparable<Variant> {
@@ -126,14 +46,14 @@ final class ReferenceComparison {
     }
 
     private record Pair(PullFigure theirs, PullFigure ours) {
-        double ratio(What what) {
+        double ratio(Figure what) {
             return what.of(ours) / what.of(theirs);
         }
     }
 
     private final PullSettings settings;
     private final List<Integer> lanes;
-    private final Path program;
+    private final Reference reference;
     private final int pairs;
     private final int runs;
     private final PrintWriter out;
@@ -145,15 +65,15 @@ final class ReferenceComparison {
      *
      * @param settings of ours
      * @param lanes numbers of connections to try; empty = the nodes' default
-     * @param reference the program to compare with
+     * @param reference what to compare with
      * @param schedule how often
      * @param out where figures are printed
      */
-    ReferenceComparison(PullSettings settings, List<Integer> lanes, Path reference, Schedule schedule,
+    ReferenceComparison(PullSettings settings, List<Integer> lanes, Reference reference, Schedule schedule,
             PrintWriter out) {
         this.settings = settings;
         this.lanes = lanes.isEmpty() ? List.of(DEFAULT_LANES) : lanes;
-        this.program = reference;
+        this.reference = reference;
         this.pairs = schedule.pairs();
         this.runs = schedule.runs();
         this.out = out;
@@ -174,8 +94,8 @@ final class ReferenceComparison {
      */
     Map<String, Object> run() {
         out.printf(
-                "%d pairs of %d + %d runs: java %s and ours, in alternation; %s, idle %s, outstanding %s, lanes %s%n",
-                pairs, runs, runs, program.getFileName(), settings.nodes().threadingText(),
+                "%d pairs of %d + %d runs: %s and ours, in alternation; %s, idle %s, outstanding %s, lanes %s%n",
+                pairs, runs, runs, reference.name(), settings.nodes().threadingText(),
                 settings.nodes().idleText(), settings.outstanding(),
                 lanes.equals(List.of(DEFAULT_LANES)) ? "default" : lanes);
         long start = System.nanoTime();
@@ -213,74 +133,30 @@ final class ReferenceComparison {
     }
 
     private void runReference(Map<Long, List<PullFigure>> into) {
-        String file = program.toString();
-        String mib = Long.toString(settings.regionBytes() >> 20);
-        try (Child server = Child.java("reference server", List.of(file, "server", mib))) {
-            String port = Objects.requireNonNull(server.readLine(RUN), "the reference's server printed no port");
-            try (Child client = Child.java("reference client",
-                    List.of(file, "client", port, Double.toString(settings.seconds()), mib))) {
-                List<PullFigure> figures = withCpu(client, server);
-                // What it did not measure is not compared.
-                sizes = figures.stream().map(PullFigure::size).filter(sizes::contains).toList();
-                if (sizes.isEmpty()) {
-                    throw new IllegalStateException("the reference measured none of the sizes " + settings.sizes());
-                }
-                figures.forEach(figure -> into.computeIfAbsent(figure.size(), _ -> new ArrayList<>()).add(figure));
-            }
+        List<PullFigure> figures = reference.run(sizes);
+        // What it did not measure is not compared.
+        sizes = figures.stream().map(PullFigure::size).filter(sizes::contains).toList();
+        if (sizes.isEmpty()) {
+            throw new IllegalStateException("the reference measured none of the sizes " + settings.sizes());
         }
-    }
-
-    /**
-     * The reference says nothing of processor time: it is what both processes took from one line to the next, for what went over
-     * meanwhile, warm-up included, at the rate that the line says.
-     */
-    private static List<PullFigure> withCpu(Child client, Child server) {
-        List<PullFigure> figures = new ArrayList<>();
-        long atNs = System.nanoTime();
-        long clientNs = client.cpuNs();
-        long serverNs = server.cpuNs();
-        for (String line = client.readLine(RUN); line != null; line = client.readLine(RUN)) {
-            long clientNow = client.cpuNs();
-            long serverNow = server.cpuNs();
-            long now = System.nanoTime();
-            PullFigure figure = PullFigure.ofLine(line);
-            if (figure != null) {
-                double bytes = figure.gbPerS() * (now - atNs);
-                // After its last line the client may be gone already.
-                figures.add(figure.withCpu(clientNow < clientNs ? Double.NaN : (clientNow - clientNs) / bytes,
-                        serverNow < serverNs ? Double.NaN : (serverNow - serverNs) / bytes));
-                atNs = now;
-                clientNs = clientNow;
-                serverNs = serverNow;
-            }
-        }
-        return checked(client, figures);
+        figures.forEach(figure -> into.computeIfAbsent(figure.size(), _ -> new ArrayList<>()).add(figure));
     }
 
     private void runOurs(int count, Map<Variant, List<PullFigure>> into) {
         NodeSettings nodes = settings.nodes();
         PullSettings run = settings
-                .with(count == DEFAULT_LANES ? nodes : nodes.with(LANES, Integer.toString(count)));
+                .with(count == DEFAULT_LANES ? nodes : nodes.withLanes(settings.engine(), count));
         try (Child child = PullRun.start(run, sizes)) {
-            List<PullFigure> figures = child.readAll(RUN)
+            List<PullFigure> figures = child.readAll(PullRun.RUN)
                     .stream()
                     .map(PullFigure::ofLine)
                     .filter(Objects::nonNull)
                     .toList();
-            for (PullFigure figure : checked(child, figures)) {
+            for (PullFigure figure : PullRun.checked(child, figures)) {
                 into.computeIfAbsent(new Variant(figure.size(), figure.outstanding(), count), _ -> new ArrayList<>())
                         .add(figure);
             }
         }
-    }
-
-    private static List<PullFigure> checked(Child child, List<PullFigure> figures) {
-        int code = child.waitFor(RUN);
-        if (code != 0 || figures.isEmpty()) {
-            throw new IllegalStateException(
-                    child + " ended with code " + code + " and " + figures.size() + " figures; see its error above");
-        }
-        return figures;
     }
 
     private String lastPair() {
@@ -299,16 +175,16 @@ final class ReferenceComparison {
         out.printf("%n%8s %5s %5s %-16s %11s %11s %8s %8s %8s %8s %8s  %s%n", "size", "outst", "lanes", "figure",
                 "reference", "ours", "ratio", "p10", "p90", "spread", "limit", "");
         List<Map<String, Object>> rows = new ArrayList<>();
-        for (What what : What.values()) {
+        for (Figure what : Figure.values()) {
             Map<Long, Variant> best = new LinkedHashMap<>();
-            all.keySet().stream().filter(what::isTold).forEach(variant -> {
-                rows.add(row(variant, what, variant.lanes <= 1 ? Gate.of(variant, what, Lanes.ONE) : null));
+            all.keySet().stream().filter(variant -> isTold(variant, what)).forEach(variant -> {
+                rows.add(row(variant, what, variant.lanes <= 1 ? gate(variant, what, Lanes.ONE) : null));
                 best.merge(variant.size << 10 | variant.outstanding, variant,
                         (a, b) -> median(a, what) >= median(b, what) ? a : b);
             });
             best.values().forEach(variant -> {
-                Gate gate = Gate.of(variant, what, Lanes.BEST);
-                Gate ofSeveral = lanes.size() == 1 ? null : Gate.of(variant, what, Lanes.BEST_OF_SEVERAL);
+                Gate gate = gate(variant, what, Lanes.BEST);
+                Gate ofSeveral = lanes.size() == 1 ? null : gate(variant, what, Lanes.BEST_OF_SEVERAL);
                 if (gate != null || ofSeveral != null) {
                     rows.add(row(variant, what, gate != null ? gate : ofSeveral));
                 }
@@ -318,14 +194,27 @@ final class ReferenceComparison {
                 "ratio = median of ours / reference over %d pairs; spread = (p90 - p10) / median of the reference, void above %.0f %%%n",
                 pairs, MOST_SPREAD * 100);
         Map<String, Object> json = new LinkedHashMap<>();
-        json.put("reference", program.getFileName().toString());
+        json.put("reference", reference.name());
         json.put("pairs", pairs);
         json.put("runsOfEachInAPair", runs);
         json.put("comparisons", rows);
         return json;
     }
 
-    private double median(Variant variant, What what) {
+    private boolean isTold(Variant variant, Figure what) {
+        return what.isTold(variant.size, variant.outstanding)
+                && !pairsOf(variant).stream().mapToDouble(pair -> pair.ratio(what)).allMatch(Double::isNaN);
+    }
+
+    private @Nullable Gate gate(Variant variant, Figure what, Lanes ofLanes) {
+        return reference.gates()
+                .stream()
+                .filter(gate -> gate.isFor(variant.size, variant.outstanding, what) && gate.lanes() == ofLanes)
+                .findFirst()
+                .orElse(null);
+    }
+
+    private double median(Variant variant, Figure what) {
         return Quantiles.of(pairsOf(variant).stream().mapToDouble(pair -> pair.ratio(what))).median();
     }
 
@@ -333,16 +222,16 @@ final class ReferenceComparison {
         return Objects.requireNonNull(all.get(variant));
     }
 
-    private Map<String, Object> row(Variant variant, What what, @Nullable Gate gate) {
+    private Map<String, Object> row(Variant variant, Figure what, @Nullable Gate gate) {
         List<Pair> compared = pairsOf(variant);
         Quantiles theirs = Quantiles.of(compared.stream().map(Pair::theirs).mapToDouble(what::of));
         Quantiles ours = Quantiles.of(compared.stream().map(Pair::ours).mapToDouble(what::of));
         Quantiles ratios = Quantiles.of(compared.stream().mapToDouble(pair -> pair.ratio(what)));
         boolean isVoid = theirs.spread() > MOST_SPREAD;
         String verdict = isVoid ? "void" : gate == null ? "" : gate.isMet(ratios.median()) ? "met" : "MISSED";
-        String lanesText = variant.lanesText() + (gate != null && gate.lanes != Lanes.ONE ? " best" : "");
+        String lanesText = variant.lanesText() + (gate != null && gate.lanes() != Lanes.ONE ? " best" : "");
         out.printf(Locale.ROOT, "%8s %5d %5s %-16s %11.3f %11.3f %8.3f %8.3f %8.3f %7.1f%% %8s  %s%n",
-                ByteSize.format(variant.size), variant.outstanding, lanesText.strip(), what.title, theirs.median(),
+                ByteSize.format(variant.size), variant.outstanding, lanesText.strip(), what.title(), theirs.median(),
                 ours.median(), ratios.median(), ratios.p10(), ratios.p90(), theirs.spread() * 100,
                 gate == null ? "" : gate.text(), verdict);
         out.flush();
@@ -350,7 +239,7 @@ final class ReferenceComparison {
         json.put("size", variant.size);
         json.put("outstanding", variant.outstanding);
         json.put("lanes", variant.lanes == DEFAULT_LANES ? null : variant.lanes);
-        json.put("figure", what.key);
+        json.put("figure", what.key());
         json.put("reference", theirs.median());
         json.put("ours", ours.median());
         json.put("ratio", ratios.median());
@@ -359,8 +248,8 @@ final class ReferenceComparison {
         json.put("referenceSpread", theirs.spread());
         json.put("void", isVoid);
         if (gate != null) {
-            json.put("bestOfLanes", gate.lanes != Lanes.ONE);
-            json.put("limit", gate.limit);
+            json.put("bestOfLanes", gate.lanes() != Lanes.ONE);
+            json.put("limit", gate.limit());
             json.put("met", !isVoid && gate.isMet(ratios.median()));
         }
         return json;

@@ -52,8 +52,14 @@ final class ReplayCommand implements Callable<Integer> {
     @Option(names = "--block-size", paramLabel = "SIZE", defaultValue = "64KiB", converter = SizeConverter.class, description = "Bytes of a block, such as 64KiB, 64MiB, 1GiB (default: ${DEFAULT-VALUE}).")
     private long blockSize;
 
-    @Option(names = "--policy", paramLabel = "NAME", defaultValue = "lru", description = "Eviction policy (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--policy", paramLabel = "NAME", defaultValue = "adaptive", description = "Eviction policy: adaptive, lru or s3fifo (default: ${DEFAULT-VALUE}).")
     private String policy = "";
+
+    @Option(names = "--lookahead", paramLabel = "W", defaultValue = "0", description = "The nodes are told the blocks of the next W requests (default: ${DEFAULT-VALUE}).")
+    private int lookAhead;
+
+    @Option(names = "--hints", description = "The nodes are told when each block is used next, if ever, in the whole trace.")
+    private boolean hints;
 
     @Option(names = "--speed", paramLabel = "FACTOR", defaultValue = "0", description = "How many times faster than the trace's clock; 0 = as fast as possible (default: ${DEFAULT-VALUE}).")
     private double speed;
@@ -66,7 +72,8 @@ final class ReplayCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
-        ReplayOptions options = new ReplayOptions(nodes, capacity, blockSize, policy, speed, passes);
+        ReplayOptions options = new ReplayOptions(nodes, capacity, blockSize, policy, speed, passes,
+                hints ? ReplayOptions.ALL : lookAhead);
         ReplayOptions.within("--max-blocks", maxBlocks, 1, 1 << 20);
         if (requests != null) {
             ReplayOptions.within("--requests", requests, 1, Integer.MAX_VALUE);
@@ -104,7 +111,7 @@ final class ReplayCommand implements Callable<Integer> {
         PrintWriter out = spec.commandLine().getOut();
         ReplayStats stats = new ReplayStats(err);
         try (Cluster cluster = new Cluster(options)) {
-            ReplayRun run = new ReplayRun(cluster, options.blockSize(), stats);
+            ReplayRun run = new ReplayRun(cluster, options, stats);
             MemoryUse before = MemoryUse.now();
             Pace pace = new Pace(options.speed(), System::nanoTime, LockSupport::parkNanos);
             Progress progress = new Progress(err, Progress.onTerminal(), System::nanoTime,

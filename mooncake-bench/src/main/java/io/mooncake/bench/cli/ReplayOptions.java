@@ -15,8 +15,12 @@ import java.util.Map;
  * @param policy eviction policy's name
  * @param speed how many times faster than the trace's clock; 0 = as fast as possible
  * @param passes how often the trace is replayed, on nodes that stay as they are
+ * @param lookAhead requests that are queued, whose blocks the nodes are told of; 0 = none, {@link #ALL} = the whole trace
  */
-record ReplayOptions(int nodes, int capacity, long blockSize, String policy, double speed, int passes) {
+record ReplayOptions(int nodes, int capacity, long blockSize, String policy, double speed, int passes, int lookAhead) {
+    /** {@link #lookAhead}: the whole trace is known. */
+    static final int ALL = Integer.MAX_VALUE;
+
     /** Percent of the free memory that a run may take. */
     static final int MEMORY_SHARE = 60;
     /** Bytes that a node keeps for a slot besides the block: table entry, control words, guard, registry entry. */
@@ -35,7 +39,8 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
     ReplayOptions {
         within("--nodes", nodes, 1, MAX_NODES);
         within("--capacity", capacity, 1, MAX_CAPACITY);
-        within("--passes", passes, 1, Integer.MAX_VALUE);
+        within("--passes", passes, 1, lookAhead == 0 ? Integer.MAX_VALUE : 1);
+        within("--lookahead", lookAhead, 0, ALL);
         if (blockSize < Content.MIN_BYTES || blockSize % Long.BYTES != 0) {
             throw new BadInputException(
                     "--block-size = " + ByteSize.format(blockSize) + " must be a multiple of 8 bytes, at least "
@@ -94,6 +99,15 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
         }
     }
 
+    /** For people: what the nodes are told of. */
+    String lookAheadText() {
+        return switch (lookAhead) {
+            case 0 -> "";
+            case ALL -> " with the whole trace known";
+            default -> " with " + lookAhead + " requests known";
+        };
+    }
+
     /** For the report. */
     Map<String, Object> toMap() {
         Map<String, Object> map = new LinkedHashMap<>();
@@ -104,6 +118,7 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
         map.put("policy", policy);
         map.put("speed", speed);
         map.put("passes", passes);
+        map.put("lookAhead", lookAhead == ALL ? "all" : lookAhead);
         return map;
     }
 }

@@ -51,9 +51,9 @@ final class ReplayReport {
         out.printf(Locale.ROOT, "%,d requests, %,d references, %,d hits: hit ratio %.4f%n", stats.requests().count(),
                 stats.references(), stats.hits(), stats.hitRatio());
         out.printf(Locale.ROOT,
-                "%d %s, %s blocks, %,d a node, %s, by %s; %.1f s, %,.0f requests/s, %.2f GB/s read and written%n%n",
+                "%d %s, %s blocks, %,d a node, %s%s, by %s; %.1f s, %,.0f requests/s, %.2f GB/s read and written%n%n",
                 options.nodes(), options.nodes() == 1 ? "node" : "nodes", ByteSize.format(options.blockSize()),
-                options.capacity(), options.policy(), String.join(" or ", engines()), seconds,
+                options.capacity(), options.policy(), options.lookAheadText(), String.join(" or ", engines()), seconds,
                 stats.requests().count() / seconds, stats.requests().bytes() / 1e9 / seconds);
         line(out, "", "count", "bytes", "GB/s", "p50", "p99", "p999");
         for (AccessPath path : AccessPath.values()) {

@@ -22,6 +22,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Serves the requests of a trace, one after the other, each on the next node: reads the longest prefix that is in the cluster and
@@ -48,17 +49,20 @@ final class ReplayRun {
     private final long blockSize;
     /** One object an id, so that a pass that has seen them all makes no more. */
     private final Map<Long, BlockId> ids = new HashMap<>();
+    private final int lookAhead;
+    private @Nullable ReplayHints hints;
 
     /**
      * A run on nodes that hold nothing yet.
      *
      * @param cluster the nodes
-     * @param blockSize bytes of every block
+     * @param options how it is to run
      * @param stats counts and measures
      */
-    ReplayRun(Cluster cluster, long blockSize, ReplayStats stats) {
+    ReplayRun(Cluster cluster, ReplayOptions options, ReplayStats stats) {
         this.cluster = cluster;
-        this.blockSize = blockSize;
+        blockSize = options.blockSize();
+        lookAhead = options.lookAhead();
         this.stats = stats;
         ledger = new Ledger(cluster.members().size());
         verifier = new Verifier(ledger, stats);
@@ -72,6 +76,7 @@ final class ReplayRun {
      * @param progress is told after each
      */
     void pass(Trace trace, Pace pace, Progress progress) {
+        hints = lookAhead == 0 ? null : new ReplayHints(cluster.members(), trace, this::blockId, lookAhead);
         pace.start();
         List<Request> requests = trace.requests();
         for (int number = 0; number < requests.size(); number++) {
@@ -87,6 +92,10 @@ final class ReplayRun {
         return BlockId.of("trace/" + hashId);
     }
 
+    private BlockId blockId(long hashId) {
+        return ids.computeIfAbsent(hashId, ReplayRun::id);
+    }
+
     private void serve(int number, Request request) {
         long start = System.nanoTime();
         int nodes = cluster.members().size();
@@ -94,7 +103,10 @@ final class ReplayRun {
         AccessPath localPath = number / nodes % 2 == 0 ? AccessPath.LOCAL_VIEW : AccessPath.LOCAL_COPY;
         List<BlockId> blocks = new ArrayList<>(request.blocks());
         for (int i = 0; i < request.blocks(); i++) {
-            blocks.add(ids.computeIfAbsent(request.hashId(i), ReplayRun::id));
+            blocks.add(blockId(request.hashId(i)));
+        }
+        if (hints != null) {
+            hints.serving(number, blocks);
         }
         BlockStore store = member.node().store();
         int run = readPrefix(member, request, blocks, localPath);

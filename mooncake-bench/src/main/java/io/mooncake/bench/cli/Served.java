@@ -49,11 +49,7 @@ public record Served(Child process, Map<String, String> addresses, List<BlockRef
     private static Served start(String lengths, NodeSettings settings) {
         List<String> args = new ArrayList<>(List.of(lengths));
         args.addAll(settings.serving().toArgs());
-        // Without it the JVM would warn of what the settings ask for.
-        List<String> flags = settings.more().containsKey(NodeSettings.RDMA)
-                ? List.of("--enable-native-access=ALL-UNNAMED")
-                : List.of();
-        Child child = Child.start(flags, TransferServer.class, args);
+        Child child = Child.start(settings.jvmFlags(), TransferServer.class, args);
         List<BlockRef> blocks = new ArrayList<>();
         Map<String, String> addresses = new LinkedHashMap<>();
         for (String line = child.readLine(START); line != null; line = child.readLine(START)) {

@@ -57,8 +57,9 @@ final class TransferCommand implements Callable<Integer> {
     private boolean verify;
 
     @Option(names = "--reference", paramLabel = "FILE", description = "A Java program to compare with, run unchanged: FILE server MiB prints its port, "
-            + "FILE client PORT SECONDS MiB prints a line a size.")
-    private @Nullable Path reference;
+            + "FILE client PORT SECONDS MiB prints a line a size. Or " + PerftestReference.NAME
+            + ", for --engine rdma: ib_read_bw and ib_read_lat over the same device.")
+    private @Nullable String reference;
 
     @Option(names = "--pairs", defaultValue = "20", description = "Pairs of runs of the reference and of ours, in alternation (default: ${DEFAULT-VALUE}).")
     private int pairs;
@@ -80,17 +81,27 @@ final class TransferCommand implements Callable<Integer> {
         result.put("regionBytes", region);
         result.put("blockBytes", blockSize);
         result.put("seconds", seconds);
-        Path program = reference;
+        String program = reference;
         if (program == null) {
             result.put("figures", measureAll(settings, out));
         } else {
-            result.putAll(new ReferenceComparison(settings, lanes, program,
-                    new ReferenceComparison.Schedule(pairs, runs), out).run());
+            result.putAll(compare(settings, program, out));
         }
         if (json != null) {
             Json.write(json, result);
         }
         return Main.OK;
+    }
+
+    private Map<String, Object> compare(PullSettings settings, String program, PrintWriter out) {
+        ReferenceComparison.Schedule schedule = new ReferenceComparison.Schedule(pairs, runs);
+        if (!program.equals(PerftestReference.NAME)) {
+            return new ReferenceComparison(settings, lanes, new JavaReference(Path.of(program), region, seconds),
+                    schedule, out).run();
+        }
+        PerftestReference perftest = PerftestReference.over(settings.nodes().rdmaDevices(), seconds);
+        NodeSettings sameDevice = settings.nodes().with(NodeSettings.RDMA, perftest.device());
+        return new ReferenceComparison(settings.with(sameDevice), lanes, perftest, schedule, out).run();
     }
 
     private List<Map<String, Object>> measureAll(PullSettings settings, PrintWriter out) {
@@ -101,7 +112,7 @@ final class TransferCommand implements Callable<Integer> {
         for (int count : lanes) {
             out.printf("%d lanes: ", count);
             for (PullFigure figure : measure(
-                    settings.with(settings.nodes().with(ReferenceComparison.LANES, Integer.toString(count))), out)) {
+                    settings.with(settings.nodes().withLanes(engine, count)), out)) {
                 Map<String, Object> json = figure.toJson();
                 json.put("lanes", count);
                 figures.add(json);
@@ -157,7 +168,11 @@ final class TransferCommand implements Callable<Integer> {
         for (int count : lanes) {
             ReplayOptions.within("--lanes", count, 1, MOST_LANES);
         }
-        if (reference != null && !Files.isReadable(reference)) {
+        if (PerftestReference.NAME.equals(reference)) {
+            if (!engine.equals(NodeSettings.RDMA)) {
+                throw new BadInputException("--reference = " + reference + " is for --engine rdma");
+            }
+        } else if (reference != null && !Files.isReadable(Path.of(reference))) {
             throw new BadInputException(
                     "--reference = " + reference + " cannot be read: name a single-file Java program");
         }

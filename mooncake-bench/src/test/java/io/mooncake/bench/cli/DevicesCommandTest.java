@@ -32,9 +32,10 @@ class DevicesCommandTest {
     @Test
     void shouldShowWhatIsThereAndWhatIsWrong() {
         PortReport good = new PortReport("mlx5_0", new Place("0000:3b:00.0", 1, "28.39"),
-                new Link(1, "ACTIVE", true, 4096, 400_000), List.of("GID 3 10.0.0.7 ROCE_V2"), true,
+                new Link(1, "ACTIVE", true, 4096, 400_000), List.of("GID 3 10.0.0.7 ROCE_V2"), 3, true,
                 "GID 3 10.0.0.7 ROCE_V2: RoCE version 2, IPv4", List.of());
         PortReport bad = new PortReport("rxe0", new Place("", -1, "0"), new Link(1, "DOWN", true, 1024, 0), List.of(),
+                -1,
                 false, "its port is DOWN", List.of("the port is DOWN: bring it up"));
         String text = printed(new RdmaSurvey(List.of(good, bad), 8L << 20, List.of("too little memory may be locked")));
         assertEquals(

@@ -72,7 +72,7 @@ class FreeMemoryTest {
     @Test
     void shouldAllowExactly60PercentAndRefuseOneBlockMore() {
         // 4 nodes x (97 + 6 spare + 1 copy buffer) x (64 KiB + 512 B) = 27,475,968 bytes
-        ReplayOptions options = new ReplayOptions(4, 97, 65_536, "lru", 0, 1);
+        ReplayOptions options = new ReplayOptions(4, 97, 65_536, "lru", 0, 1, 0);
         long needed = 4L * (97 + 6 + 1) * (65_536 + 512);
         long free = (needed * 10 + 5) / 6;
         options.checkMemory(new FreeMemory(free, "MemAvailable"));
@@ -86,7 +86,7 @@ class FreeMemoryTest {
 
     @Test
     void shouldRefuseWhatPasses2To63() {
-        ReplayOptions options = new ReplayOptions(64, 1 << 30, 1L << 62, "lru", 0, 1);
+        ReplayOptions options = new ReplayOptions(64, 1 << 30, 1L << 62, "lru", 0, 1, 0);
         assertThrows(BadInputException.class,
                 () -> options.checkMemory(new FreeMemory(Long.MAX_VALUE, "MemAvailable")));
     }

@@ -19,7 +19,7 @@ class MainTest {
     @ParameterizedTest
     @ValueSource(strings = {"--help", "--version", "replay --help", "replay --version", "transfer --help",
             "cancel --help", "fair --help", "simulate --help", "micro --help",
-            "devices --help"})
+            "devices --help", "matrix --help"})
     void shouldAnswerWhatItIs(String args) {
         CliRun run = CliRun.of(args.split(" "));
         assertEquals(Main.OK, run.exitCode(), run::err);
@@ -42,6 +42,8 @@ class MainTest {
             "cancel --window-bytes 0", "cancel --json .", "cancel --sizes 1MiB..1GiB --window 16",
             "fair --outstanding 0", "fair --peers 0", "fair --seconds 0", "fair --large 2GiB",
             "fair --each 0", "cancel --set pool.size=1GiB", "cancel --set threading=shared", "transfer --lanes 17",
+            "matrix --nodes 1", "matrix --reads 0", "matrix --slower-than 1", "matrix --size 2GiB",
+            "matrix --slow-link -1",
             "simulate --seeds 0", "simulate --trace", "simulate --threads -1",
             "replay --capacity 1000000000 --block-size 64GiB", "replay --nodes 1 --capacity 4 --policy clairvoyant"})
     void shouldAnswerBadInputWithOneLineAndExitCode2(String args) {

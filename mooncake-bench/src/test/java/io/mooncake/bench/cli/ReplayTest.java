@@ -34,10 +34,10 @@ class ReplayTest {
     void shouldHitExactlyWhatAReferenceLruHits(int nodes, int capacity, int requests, int maxBlocks) {
         Trace trace = TraceGenerator.generate(SEED, requests, maxBlocks);
         ReferenceLru reference = new ReferenceLru(nodes, capacity);
-        ReplayOptions options = new ReplayOptions(nodes, capacity, BLOCK, "lru", 0, 2);
+        ReplayOptions options = new ReplayOptions(nodes, capacity, BLOCK, "lru", 0, 2, 0);
         String seed = "seed " + SEED;
         try (Cluster cluster = new Cluster(options)) {
-            ReplayRun run = new ReplayRun(cluster, BLOCK, stats);
+            ReplayRun run = new ReplayRun(cluster, options, stats);
             for (int pass = 0; pass < 2; pass++) {
                 long before = stats.hits();
                 pass(run, trace);
@@ -56,10 +56,32 @@ class ReplayTest {
     }
 
     @Test
+    void shouldHitMoreTheMoreTheNodesAreTold() {
+        Trace trace = TraceGenerator.generate(SEED, 600, 30);
+        long lru = hits(trace, "lru", 0);
+        long adaptive = hits(trace, "adaptive", 0);
+        long some = hits(trace, "adaptive", 60);
+        long all = hits(trace, "adaptive", ReplayOptions.ALL);
+        String hits = "lru " + lru + ", adaptive " + adaptive + ", of 60 requests " + some + ", of all " + all;
+        assertTrue(lru > 0 && adaptive >= 0.9 * lru && some > adaptive && all > some, hits);
+        assertEquals("", told.toString());
+    }
+
+    private long hits(Trace trace, String policy, int lookAhead) {
+        ReplayOptions options = new ReplayOptions(1, 150, BLOCK, policy, 0, 1, lookAhead);
+        long before = stats.hits();
+        try (Cluster cluster = new Cluster(options)) {
+            pass(new ReplayRun(cluster, options, stats), trace);
+        }
+        return stats.hits() - before;
+    }
+
+    @Test
     void shouldReportBytesThatAreNotWhatTheVersionMustHave() {
         Trace trace = TraceGenerator.generate(SEED, 20, 8);
-        try (Cluster cluster = new Cluster(new ReplayOptions(1, 1_000, BLOCK, "lru", 0, 2))) {
-            ReplayRun run = new ReplayRun(cluster, BLOCK, stats);
+        ReplayOptions options = new ReplayOptions(1, 1_000, BLOCK, "lru", 0, 2, 0);
+        try (Cluster cluster = new Cluster(options)) {
+            ReplayRun run = new ReplayRun(cluster, options, stats);
             pass(run, trace);
             assertEquals(0, stats.verificationErrors());
             overwrite(cluster.members().getFirst(), ReplayRun.id(trace.requests().getFirst().hashId(0)));
@@ -80,7 +102,8 @@ class ReplayTest {
     void shouldUseEveryPathAndWriteItAsJson(@TempDir Path folder) throws IOException {
         Path json = folder.resolve("result.json");
         Path saved = folder.resolve("trace.jsonl");
-        CliRun run = CliRun.of("replay", "--nodes", "3", "--capacity", "60", "--requests", "300", "--max-blocks", "16",
+        CliRun run = CliRun.of("replay", "--nodes", "3", "--capacity", "60", "--policy", "lru", "--requests", "300",
+                "--max-blocks", "16",
                 "--passes",
                 "2", "--seed", "5", "--json", json.toString(), "--save-trace", saved.toString());
         assertEquals(Main.OK, run.exitCode(), run::err);

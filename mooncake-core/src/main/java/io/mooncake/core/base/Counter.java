@@ -20,6 +20,8 @@ public enum Counter {
     EVICTIONS_REQUESTED,
     /** Slots whose block was replaced by a higher version. */
     EVICTIONS_REPLACED,
+    /** Hints of a next use that were forgotten before their block came, because others were given meanwhile. */
+    HINTS_DROPPED,
     /** Allocations that had to wait for a free slot. */
     ALLOCATE_WAITS,
     /** Allocations refused. */

@@ -144,11 +144,20 @@ public final class BlockId implements Comparable<BlockId> {
 
     @Override
     public int hashCode() {
+        return (int) (hash() >>> 32);
+    }
+
+    /**
+     * Stands for the id where its 32 bytes are too many and one mistake in 2^64 does no harm.
+     *
+     * @return equal for equal ids
+     */
+    public long hash() {
         // Short keys differ in few bits: each word has a multiplier of its own (the golden ratio's and three odd ones),
         // else digits in two words cancel out; and the upper half, where all bits arrive, is folded down and spread again.
         long sum = w0 * 0x9E3779B97F4A7C15L + w1 * 0xC2B2AE3D27D4EB4FL + w2 * 0x165667B19E3779F9L
                 + w3 * 0xD6E8FEB86659FD93L;
-        return (int) (((sum ^ (sum >>> 32)) * 0x9E3779B97F4A7C15L) >>> 32);
+        return (sum ^ (sum >>> 32)) * 0x9E3779B97F4A7C15L;
     }
 
     @Override

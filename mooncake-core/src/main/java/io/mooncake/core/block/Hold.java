@@ -4,7 +4,7 @@ import java.util.List;
 
 /**
  * A promise, without an address, that blocks of this node stay for a while: for a consumer that has not pulled yet. Ends once: by
- * {@link #close()} or by its time to live. Any thread.
+ * {@link #close()}, by its time to live, or, where the consumer is named, when that has them or is dead. Any thread.
  */
 public interface Hold extends AutoCloseable {
     /**
@@ -17,7 +17,7 @@ public interface Hold extends AutoCloseable {
     /**
      * Whether the promise still stands.
      *
-     * @return false after close and after the time to live
+     * @return false after its end
      */
     boolean isOpen();
 

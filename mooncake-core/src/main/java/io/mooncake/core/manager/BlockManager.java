@@ -7,6 +7,7 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.NextUse;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.transfer.GuardSource;
@@ -42,7 +43,7 @@ public final class BlockManager {
      */
     public BlockManager(ManagerConfig config, BlockListener listener) {
         this.config = config;
-        table = new SlotTable(config.self(), config.pools(), config.nanoClock(), listener::onDue);
+        table = new SlotTable(config, listener::onDue);
         holds = new Holds(table, config.nanoClock());
         caretaker = new Caretaker(table, config, listener);
         writers = new Writers(table, config, holds, caretaker);
@@ -191,7 +192,7 @@ public final class BlockManager {
         for (int i = 0; i < count; i++) {
             Entry entry = table.blocks.get(ids.get(i));
             if (entry != null) {
-                table.words.used(entry.slot, first + i);
+                table.words.used(entry.slot, first + i, i);
             }
         }
     }
@@ -217,6 +218,37 @@ public final class BlockManager {
             if (lastTouch.compareAndSet(last, first + count - 1)) {
                 return first;
             }
+        }
+    }
+
+    /**
+     * Foretells when blocks will be used next, whether they are here yet or not.
+     *
+     * @param ids in the order of a request
+     * @param nextUseNs for each a time on the node's clock, or a word of {@link NextUse}
+     * @throws MooncakeException INVALID_ARGUMENT when there are not as many times as ids, CLOSED
+     */
+    public void hint(List<BlockId> ids, long[] nextUseNs) {
+        table.checkOpen();
+        if (ids.size() != nextUseNs.length) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT, ids.size() + " blocks and " + nextUseNs.length
+                    + " times of their next use: give as many times as blocks");
+        }
+        for (int i = 0; i < nextUseNs.length; i++) {
+            foretell(ids.get(i), nextUseNs[i], i);
+        }
+    }
+
+    private void foretell(BlockId id, long nextUseNs, int depth) {
+        Entry entry = table.blocks.get(id);
+        if (entry == null) {
+            table.foretold.put(id, nextUseNs, depth);
+            // It may have come between the look and the note.
+            entry = table.blocks.get(id);
+        }
+        if (entry != null && table.words.nextUse(entry.slot) != nextUseNs) {
+            table.words.foretold(entry.slot, nextUseNs, depth);
+            table.mark(entry.slot);
         }
     }
 
@@ -294,6 +326,15 @@ public final class BlockManager {
     }
 
     /**
+     * What is in the table at this moment.
+     *
+     * @return a copy, in no order
+     */
+    public List<BlockRef> written() {
+        return table.blocks.values().stream().map(entry -> entry.ref).toList();
+    }
+
+    /**
      * Blocks in the table.
      *
      * @return how many
@@ -320,7 +361,7 @@ public final class BlockManager {
      * @return how much was done; 0 lets the conductor back off
      */
     public int doWork(long nowNs) {
-        return holds.endExpired(nowNs) + caretaker.doWork();
+        return holds.endExpired(nowNs) + caretaker.doWork(nowNs);
     }
 
     /**

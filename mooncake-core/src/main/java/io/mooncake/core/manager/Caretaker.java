@@ -6,96 +6,46 @@ import io.mooncake.core.block.BlockState;
 import io.mooncake.core.manager.BlockListener.EvictReason;
 import io.mooncake.core.pool.GuardTable;
 import java.util.ArrayDeque;
-import java.util.Arrays;
-import java.util.concurrent.atomic.AtomicIntegerArray;
-import java.util.function.IntToLongFunction;
 
 /**
- * The conductor's half: looks at marked slots and acts on what it finds there, and evicts by policy. One thread at a time, but
- * for {@link #want}.
+ * The conductor's half: looks at marked slots and acts on what it finds there, and lets the {@link Evictor} work. One thread at a
+ * time, but for {@link #want}.
  *
  * <p>What a marked slot asks for is not written down anywhere but in the slot: a mark may come late, twice, or for a block that is
  * gone, and is then harmless.
  */
 final class Caretaker {
     private static final int MARKS_PER_CYCLE = 1024;
-    private static final int CANDIDATES_PER_CYCLE = 256;
+    private static final int LENT_PER_CYCLE = 256;
 
     /** The block was reported written. */
     private static final int ANNOUNCED = 1;
     /** The table does not name it any more, and whoever saw to that is done with the slot. */
     private static final int DETACHED = 2;
-    /** Its policy knows the slot. */
-    private static final int SEATED = 4;
-    /** It was a candidate, but pinned: stands aside until the search is over. */
-    private static final int PASSED = 8;
     /** Evicted and left by everybody here, but not by a reader of another process: it is looked at again and again. */
-    private static final int LENT = 16;
+    private static final int LENT = 4;
 
     private final SlotTable table;
     private final BlockListener listener;
     private final Counters counters;
-    private final int cachedBlocks;
-    private final IntToLongFunction lastUse;
     private final byte[] flags;
     private final ArrayDeque<Entry> lent = new ArrayDeque<>();
     private int announced;
     private boolean caughtUp;
 
-    /** Size classes of all pools: the room of a slot, and a policy for each. */
-    private final long[] classBytes;
-    private final short[] classOf;
-    private final EvictionPolicy[] policies;
-    /** By class: somebody found no slot and wants one to be evicted. Any thread sets it. */
-    private final AtomicIntegerArray wanted;
-
-    /** Whom the current search is for: 0 = too many blocks, 1 + class = who wants a slot of it. */
-    private int need;
-    private boolean searching;
-    private int[] passed = new int[16];
-    private int passedCount;
+    private final Evictor evictor;
 
     Caretaker(SlotTable table, ManagerConfig config, BlockListener listener) {
         this.table = table;
         this.listener = listener;
         counters = config.counters();
-        cachedBlocks = config.cachedBlocks();
-        lastUse = table.words::lastUse;
         flags = new byte[table.slots];
-        classOf = new short[table.slots];
-        long[] found = new long[16];
-        int classes = 0;
-        for (Space space : table.spaces) {
-            int firstClass = classes;
-            for (int slot = space.first(); slot < space.end(); slot++) {
-                long bytes = space.pool().slotBytes(slot - space.first());
-                int c = firstClass;
-                while (c < classes && found[c] != bytes) {
-                    c++;
-                }
-                if (c == classes) {
-                    found = classes == found.length ? Arrays.copyOf(found, 2 * classes) : found;
-                    found[classes++] = bytes;
-                }
-                classOf[slot] = (short) c;
-            }
-        }
-        classBytes = Arrays.copyOf(found, classes);
-        policies = new EvictionPolicy[classes];
-        Arrays.setAll(policies, c -> config.policy().get());
-        wanted = new AtomicIntegerArray(classes);
+        evictor = new Evictor(table, config, this::leaves);
     }
 
     /** Any thread: asks for a slot to be evicted; asking again before that is done changes nothing. */
     void want(long length) {
-        int best = -1;
-        for (int c = 0; c < classBytes.length; c++) {
-            if (classBytes[c] >= length && (best < 0 || classBytes[c] < classBytes[best])) {
-                best = c;
-            }
-        }
-        if (best >= 0 && wanted.get(best) == 0) {
-            wanted.set(best, 1);
+        if (evictor.want(length)) {
             listener.onDue();
         }
     }
@@ -105,8 +55,8 @@ final class Caretaker {
         return caughtUp;
     }
 
-    int doWork() {
-        return drainMarks() + freeLent() + evict();
+    int doWork(long nowNs) {
+        return drainMarks() + freeLent() + (table.closed ? 0 : evictor.evict(announced, nowNs));
     }
 
     // ---- marks
@@ -152,11 +102,13 @@ final class Caretaker {
     }
 
     private void announce(Entry entry) {
-        // Not in the table: whoever took it out, or is about to put it in, marks the slot after that.
-        if ((flags[entry.slot] & ANNOUNCED) == 0 && table.blocks.get(entry.ref.id()) == entry) {
+        if ((flags[entry.slot] & ANNOUNCED) != 0) {
+            evictor.changed(entry.slot);
+        } else if (table.blocks.get(entry.ref.id()) == entry) {
+            // Else whoever took it out of the table, or is about to put it in, marks the slot after that.
             flags[entry.slot] |= ANNOUNCED;
             announced++;
-            seat(entry.slot);
+            evictor.seat(entry.slot);
             listener.onWritten(entry.ref);
         }
     }
@@ -167,7 +119,7 @@ final class Caretaker {
         if ((before & DETACHED) != 0) {
             return;
         }
-        unseat(slot);
+        evictor.unseat(slot);
         flags[slot] = DETACHED;
         if (counted) {
             counters.increment(switch (reason) {
@@ -206,7 +158,7 @@ final class Caretaker {
 
     private int freeLent() {
         int freed = 0;
-        for (int left = Math.min(lent.size(), CANDIDATES_PER_CYCLE); left > 0; left--) {
+        for (int left = Math.min(lent.size(), LENT_PER_CYCLE); left > 0; left--) {
             Entry entry = lent.remove();
             if (table.entry(entry.slot) == entry) {
                 flags[entry.slot] &= ~LENT;
@@ -218,108 +170,9 @@ final class Caretaker {
 
     // ---- policy
 
-    private void seat(int slot) {
-        flags[slot] |= SEATED;
-        policies[classOf[slot]].add(slot, table.words.lastUse(slot));
-    }
-
-    private void unseat(int slot) {
-        if ((flags[slot] & SEATED) != 0) {
-            flags[slot] &= ~SEATED;
-            policies[classOf[slot]].remove(slot);
-        }
-    }
-
-    /**
-     * Evicts for whoever needs it, in turn. A search goes on over cycles until it has found a victim or seen every candidate, so that
-     * any number of pinned ones can't hide the others; then those that it passed are put back.
-     */
-    private int evict() {
-        if (table.closed) {
-            return 0;
-        }
-        int work = 0;
-        int budget = CANDIDATES_PER_CYCLE;
-        for (int turns = 0; turns <= classBytes.length && budget > 0;) {
-            if (!searching && passedCount > 0) {
-                putBack(passed[--passedCount]);
-                budget--;
-                continue;
-            }
-            int slot = isNeeded() ? oldest(need == 0 ? 0 : classBytes[need - 1]) : EvictionPolicy.NONE;
-            if (slot == EvictionPolicy.NONE) {
-                searching = false;
-                need = need == classBytes.length ? 0 : need + 1;
-                turns++;
-                continue;
-            }
-            searching = true;
-            budget--;
-            work += tryEvict(slot);
-        }
-        return work;
-    }
-
-    private boolean isNeeded() {
-        if (need == 0) {
-            return announced > cachedBlocks;
-        }
-        if (wanted.get(need - 1) == 0) {
-            return false;
-        }
-        if (table.hasRoom(classBytes[need - 1])) {
-            wanted.set(need - 1, 0);
-            return false;
-        }
-        return true;
-    }
-
-    /** Of the candidates of all classes with enough room the one that was used least recently. */
-    private int oldest(long atLeastBytes) {
-        int oldest = EvictionPolicy.NONE;
-        for (int c = 0; c < policies.length; c++) {
-            int slot = classBytes[c] >= atLeastBytes ? policies[c].candidate(lastUse) : EvictionPolicy.NONE;
-            if (slot != EvictionPolicy.NONE && (oldest == EvictionPolicy.NONE
-                    || lastUse.applyAsLong(slot) - lastUse.applyAsLong(oldest) < 0)) {
-                oldest = slot;
-            }
-        }
-        return oldest;
-    }
-
-    private int tryEvict(int slot) {
-        unseat(slot);
-        Entry entry = table.entry(slot);
-        if (entry == null) {
-            throw new IllegalStateException("slot " + slot + " was announced and has no block");
-        }
-        if (entry.space.isPinnedElsewhere(slot) || !table.words.evictedUnpinned(slot, entry.generation)) {
-            pass(slot);
-            return 0;
-        }
-        boolean removed = table.blocks.remove(entry.ref.id(), entry);
-        entry.space.guards().evicted(entry.localSlot(), entry.generation);
-        if (removed) {
-            detach(entry, EvictReason.POLICY, true);
-            freeIfLeft(entry);
-        }
-        // Else somebody took it out of the table just now: the slot is freed at his mark.
-        return 1;
-    }
-
-    private void pass(int slot) {
-        if (passedCount == passed.length) {
-            passed = Arrays.copyOf(passed, 2 * passedCount);
-        }
-        passed[passedCount++] = slot;
-        flags[slot] |= PASSED;
-    }
-
-    private void putBack(int slot) {
-        // Gone meanwhile, and perhaps another block in the slot: that one was not passed.
-        if ((flags[slot] & PASSED) != 0) {
-            flags[slot] &= ~PASSED;
-            seat(slot);
-        }
+    /** What the policy evicted: taken out of the table and EVICTED just now. */
+    private void leaves(Entry entry) {
+        detach(entry, EvictReason.POLICY, true);
+        freeIfLeft(entry);
     }
 }

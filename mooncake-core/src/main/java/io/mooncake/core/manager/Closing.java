@@ -71,9 +71,11 @@ final class Closing {
         for (Entry entry : table.blocks.values()) {
             table.remove(entry, SlotTable.REQUESTED);
         }
-        while (holds.endExpired(nanoClock.getAsLong()) + caretaker.doWork() > 0) {
+        long nowNs;
+        do {
+            nowNs = nanoClock.getAsLong();
             // Bounded by what there is: nothing new comes to a closed manager.
-        }
+        } while (holds.endExpired(nowNs) + caretaker.doWork(nowNs) > 0);
     }
 
     /** For whoever gave something back after the conductor was gone. */

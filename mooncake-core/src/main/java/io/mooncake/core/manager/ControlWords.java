@@ -3,6 +3,7 @@ package io.mooncake.core.manager;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockState;
+import io.mooncake.core.block.NextUse;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -35,6 +36,14 @@ public final class ControlWords {
     private static final int LAST_USE = 1;
     private static final int FATE = 2;
     private static final int HOLDS = 3;
+    private static final int NEXT_USE = 4;
+    /** The tick of the request that brought the block. */
+    private static final int BROUGHT = 5;
+    /** Requests that used it since; {@link #UNTOUCHED} before the one that brought it has said so. */
+    private static final int USES = 6;
+    private static final int DEPTH = 7;
+
+    private static final long UNTOUCHED = -1;
 
     private final long[] words;
 
@@ -286,6 +295,21 @@ public final class ControlWords {
     }
 
     /**
+     * A new block, by its writer before it is WRITTEN.
+     *
+     * @param slot which
+     * @param tick of the node's clock
+     */
+    public void brought(int slot, long tick) {
+        int at = slot * STRIDE;
+        WORDS.setOpaque(words, at + LAST_USE, tick);
+        WORDS.setOpaque(words, at + BROUGHT, tick);
+        WORDS.setOpaque(words, at + USES, UNTOUCHED);
+        WORDS.setOpaque(words, at + DEPTH, 0L);
+        WORDS.setOpaque(words, at + NEXT_USE, NextUse.UNKNOWN);
+    }
+
+    /**
      * Stores a use.
      *
      * @param slot which
@@ -293,6 +317,92 @@ public final class ControlWords {
      */
     public void used(int slot, long tick) {
         WORDS.setOpaque(words, slot * STRIDE + LAST_USE, tick);
+    }
+
+    /**
+     * Stores a request's use. Two at the same time may count as one.
+     *
+     * @param slot which
+     * @param tick of the node's clock
+     * @param depth the block's place in the request
+     */
+    public void used(int slot, long tick, int depth) {
+        int at = slot * STRIDE;
+        long uses = (long) WORDS.getOpaque(words, at + USES);
+        if (uses == UNTOUCHED) {
+            // The first request to say so is the one that brought the block: that is no reuse.
+            WORDS.setOpaque(words, at + BROUGHT, tick);
+        }
+        WORDS.setOpaque(words, at + USES, uses + 1);
+        WORDS.setOpaque(words, at + DEPTH, (long) depth);
+        WORDS.setOpaque(words, at + LAST_USE, tick);
+    }
+
+    /**
+     * How many requests have used the slot since the one that brought its block.
+     *
+     * @param slot which
+     * @return 0 and up; 1 where only uses were stored that were no request's
+     */
+    public int uses(int slot) {
+        int at = slot * STRIDE;
+        long uses = (long) WORDS.getOpaque(words, at + USES);
+        if (uses > 0) {
+            return (int) uses;
+        }
+        return (long) WORDS.getOpaque(words, at + LAST_USE) == (long) WORDS.getOpaque(words, at + BROUGHT) ? 0 : 1;
+    }
+
+    /**
+     * The place of the slot's block in the last request that used it, or that was foretold.
+     *
+     * @param slot which
+     * @return 0 and up
+     */
+    public int depth(int slot) {
+        return (int) (long) WORDS.getOpaque(words, slot * STRIDE + DEPTH);
+    }
+
+    /**
+     * Foretells a use.
+     *
+     * @param slot which
+     * @param nextUse a tick of the node's clock, or a word of {@link NextUse}
+     * @param depth the block's place in the request
+     */
+    public void foretold(int slot, long nextUse, int depth) {
+        int at = slot * STRIDE;
+        WORDS.setOpaque(words, at + DEPTH, (long) depth);
+        WORDS.setVolatile(words, at + NEXT_USE, nextUse);
+    }
+
+    /**
+     * A foretold use whose time is over counts as a use.
+     *
+     * @param slot which
+     * @param nextUse as {@link #nextUse} said
+     * @return false, with nothing changed, when something else was foretold meanwhile
+     */
+    public boolean endNextUse(int slot, long nextUse) {
+        int at = slot * STRIDE;
+        if (!WORDS.compareAndSet(words, at + NEXT_USE, nextUse, NextUse.UNKNOWN)) {
+            return false;
+        }
+        long last = (long) WORDS.getOpaque(words, at + LAST_USE);
+        if (nextUse - last > 0) {
+            WORDS.setOpaque(words, at + LAST_USE, nextUse);
+        }
+        return true;
+    }
+
+    /**
+     * When the slot will be used next.
+     *
+     * @param slot which
+     * @return a tick of the node's clock, or a word of {@link NextUse}
+     */
+    public long nextUse(int slot) {
+        return (long) WORDS.getVolatile(words, slot * STRIDE + NEXT_USE);
     }
 
     /**

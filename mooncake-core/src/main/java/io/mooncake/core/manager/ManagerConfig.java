@@ -6,9 +6,12 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Waiter;
 import io.mooncake.core.block.BlockId;
+import io.mooncake.core.manager.eviction.EvictionPolicy;
+import io.mooncake.core.manager.eviction.SlotUse;
 import java.util.List;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Supplier;
+
 import java.util.function.ToLongFunction;
 
 /**
@@ -27,7 +30,7 @@ import java.util.function.ToLongFunction;
 public record ManagerConfig(NodeId self, List<PoolBinding> pools, Counters counters, LongSupplier nanoClock,
         Waiter waiter,
         ToLongFunction<BlockId> knownCounter, long allocateTimeoutNs, int cachedBlocks,
-        Supplier<EvictionPolicy> policy) {
+        Function<SlotUse, EvictionPolicy> policy) {
     /**
      * Checks the numbers and copies the list.
      *

@@ -43,6 +43,7 @@ final class SlotTable {
     final ControlWords words;
     final MarkStack marks;
     final ConcurrentHashMap<BlockId, Entry> blocks = new ConcurrentHashMap<>();
+    final ForetoldUses foretold;
 
     private final LongSupplier nanoClock;
     private final Runnable onDue;
@@ -53,10 +54,11 @@ final class SlotTable {
     /** Does the conductor's work when that is gone, run by whoever gives something back then; null until then. */
     volatile @Nullable Runnable successor;
 
-    SlotTable(NodeId self, List<PoolBinding> pools, LongSupplier nanoClock, Runnable onDue) {
+    SlotTable(ManagerConfig config, Runnable onDue) {
         this.onDue = onDue;
-        this.self = self;
-        this.nanoClock = nanoClock;
+        self = config.self();
+        nanoClock = config.nanoClock();
+        List<PoolBinding> pools = config.pools();
         spaces = new Space[pools.size()];
         int first = 0;
         for (int i = 0; i < spaces.length; i++) {
@@ -67,6 +69,7 @@ final class SlotTable {
         slots = first;
         words = new ControlWords(slots);
         marks = new MarkStack(slots);
+        foretold = new ForetoldUses(slots, config.counters());
         entries = new @Nullable Entry[slots];
         names = new @Nullable BlockId[slots];
     }
@@ -204,7 +207,8 @@ final class SlotTable {
                 lease.localSlot(), guard);
         Entry entry = new Entry(lease, ref);
         entries[slot] = entry;
-        words.used(slot, nanoClock.getAsLong());
+        words.brought(slot, nanoClock.getAsLong());
+        foretold.apply(lease.id(), slot, words);
         if (held) {
             words.holdBegins(slot);
         }

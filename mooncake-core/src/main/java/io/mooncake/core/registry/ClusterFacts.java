@@ -4,6 +4,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.registry.Delta.Evicted;
+import io.mooncake.core.registry.Delta.Measured;
 import io.mooncake.core.registry.Delta.NodeFacts;
 import io.mooncake.core.registry.Delta.RegionFact;
 import io.mooncake.core.registry.Delta.Unread;
@@ -62,6 +63,8 @@ final class ClusterFacts {
         boolean complete;
         long sequence;
         final Map<BlockId, BlockRef> blocks = new HashMap<>();
+        /** What it measured, by the life that it read from. */
+        final Map<NodeId, PairFigures> figures = new HashMap<>();
         /** Parts of a snapshot that is arriving. */
         final Map<Integer, List<Delta>> parts = new HashMap<>();
         long partsOf = -1;
@@ -101,6 +104,16 @@ final class ClusterFacts {
     List<RegionFact> regions(NodeId life) {
         Member member = members.get(life);
         return member == null ? List.of() : member.facts.regions();
+    }
+
+    /** Between lives that are members. */
+    synchronized List<PairFigures> figures() {
+        return owners.values()
+                .stream()
+                .filter(owner -> members.containsKey(owner.life))
+                .flatMap(owner -> owner.figures.values().stream())
+                .filter(pair -> members.containsKey(pair.holder()))
+                .toList();
     }
 
     /** Records that could not be read. */
@@ -256,6 +269,7 @@ final class ClusterFacts {
         if (owner != null && owner.life.equals(life) && member != null) {
             facts.add(member.facts);
             owner.blocks.values().forEach(ref -> facts.add(new Written(ref)));
+            owner.figures.values().forEach(pair -> facts.add(new Measured(pair)));
         }
         return facts;
     }
@@ -296,6 +310,7 @@ final class ClusterFacts {
     private void forgetFacts(Owner owner) {
         owner.blocks.values().forEach(ref -> blocks.computeIfPresent(ref.id(), (id, refs) -> without(refs, ref)));
         owner.blocks.clear();
+        owner.figures.clear();
         members.remove(owner.life);
         owner.parts.clear();
         owner.partsOf = -1;
@@ -307,7 +322,8 @@ final class ClusterFacts {
 
     private void apply(Owner owner, Delta delta) {
         switch (delta) {
-            case NodeFacts facts -> members.put(owner.life, new Member(new Peer(owner.life, facts.addresses()), facts));
+            case NodeFacts facts ->
+                members.put(owner.life, new Member(new Peer(owner.life, facts.addresses(), facts.site()), facts));
             case Written written -> put(owner, written.ref());
             case Evicted evicted -> {
                 BlockRef there = owner.blocks.get(evicted.id());
@@ -316,7 +332,16 @@ final class ClusterFacts {
                     blocks.computeIfPresent(evicted.id(), (id, refs) -> without(refs, there));
                 }
             }
+            case Measured measured -> put(owner, measured.pair());
             case Unread _ -> unread++;
+        }
+    }
+
+    private static void put(Owner owner, PairFigures pair) {
+        if (pair.figures().isEmpty()) {
+            owner.figures.remove(pair.holder());
+        } else if (owner.figures.containsKey(pair.holder()) || owner.figures.size() < MAX_OWNERS) {
+            owner.figures.put(pair.holder(), pair);
         }
     }
 

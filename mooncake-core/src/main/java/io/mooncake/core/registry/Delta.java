@@ -2,6 +2,7 @@ package io.mooncake.core.registry;
 
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.Site;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.Version;
@@ -16,8 +17,9 @@ public sealed interface Delta {
      *
      * @param addresses where its engines are reached, by the engine's name
      * @param regions what peers may read
+     * @param site where it runs
      */
-    record NodeFacts(Map<String, String> addresses, List<RegionFact> regions) implements Delta {
+    record NodeFacts(Map<String, String> addresses, List<RegionFact> regions, Site site) implements Delta {
         /** Names and addresses have this many bytes at most, in UTF-8. */
         public static final int MAX_TEXT_BYTES = 255;
         /** Addresses at most. */
@@ -87,6 +89,13 @@ public sealed interface Delta {
             return equals(of(ref));
         }
     }
+
+    /**
+     * What the node measured between itself and another one, in place of what it said of that pair before.
+     *
+     * @param pair without figures where nothing is said any more
+     */
+    record Measured(PairFigures pair) implements Delta {}
 
     /**
      * A record that this node cannot read: of a later kind, malformed, or about another node than the sender. It has a number like every

@@ -1,16 +1,20 @@
 package io.mooncake.core.registry;
 
+import io.mooncake.core.base.Hop;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.base.Site;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.registry.Delta.Evicted;
+import io.mooncake.core.registry.Delta.Measured;
 import io.mooncake.core.registry.Delta.NodeFacts;
 import io.mooncake.core.registry.Delta.RegionFact;
 import io.mooncake.core.registry.Delta.Unread;
 import io.mooncake.core.registry.Delta.Written;
+import io.mooncake.core.registry.PairFigures.Figure;
 import io.mooncake.core.registry.RegistryMessage.Ask;
 import io.mooncake.core.registry.RegistryMessage.Deltas;
 import io.mooncake.core.registry.RegistryMessage.LatestLife;
@@ -44,12 +48,15 @@ import org.jspecify.annotations.Nullable;
  *   64   records
  *
  *   record
- *   0    type             1   1 NODE, 2 WRITTEN, 3 EVICTED
+ *   0    type             1   1 NODE, 2 WRITTEN, 3 EVICTED, 4 MEASURED
  *   1    reserved         1   0
  *   2    length           2   of what follows; more than is known is passed over
- *   4    NODE       addresses 1, regions 2; an address: name length 1, name, length 1, text; a region: id 4, length 8, epoch 8
+ *   4    NODE       addresses 1, regions 2; an address: name length 1, name, length 1, text; a region: id 4, length 8, epoch 8;
+ *                   then process, host, rack and zone: length 1, text each
  *        WRITTEN    BlockRef 128, of the sender
  *        EVICTED    id 32, version counter 8, writer 8, guard 8, region 4, guard index 4
+ *        MEASURED   holder's incarnation 8, name length 1, name, hop 1, figures 1; a figure: name length 1, name, up to bytes 8,
+ *                   nanoseconds 8, bytes 8
  * </pre>
  */
 final class DeltaCodec {
@@ -67,8 +74,11 @@ final class DeltaCodec {
     private static final int NODE = 1;
     private static final int WRITTEN = 2;
     private static final int EVICTED = 3;
+    private static final int MEASURED = 4;
     private static final int EVICTED_BYTES = 64;
     private static final int REGION_BYTES = 20;
+    private static final int FIGURE_BYTES = 24;
+    private static final List<Hop> HOPS = List.of(Hop.values());
 
     private DeltaCodec() {}
 
@@ -134,6 +144,7 @@ final class DeltaCodec {
             case NodeFacts _ -> NODE;
             case Written _ -> WRITTEN;
             case Evicted _ -> EVICTED;
+            case Measured _ -> MEASURED;
             case Unread unread -> unread.type();
         };
     }
@@ -157,26 +168,55 @@ final class DeltaCodec {
                         .putInt(evicted.guardIndex());
                 yield out.array();
             }
+            case Measured measured -> pair(measured.pair());
             case Unread _ -> new byte[0];
         };
     }
 
     private static byte[] node(NodeFacts facts) {
+        Site site = facts.site();
+        byte[][] places = {text(site.process()), text(site.host()), text(site.rack()), text(site.zone())};
         int length = 3 + facts.regions().size() * REGION_BYTES;
+        for (byte[] place : places) {
+            length += 1 + place.length;
+        }
         for (Map.Entry<String, String> address : facts.addresses().entrySet()) {
             length += 2 + text(address.getKey()).length + text(address.getValue()).length;
         }
         ByteBuffer out = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
         out.put((byte) facts.addresses().size()).putShort((short) facts.regions().size());
         facts.addresses().forEach((engine, address) -> {
-            for (byte[] text : new byte[][]{text(engine), text(address)}) {
-                out.put((byte) text.length).put(text);
-            }
+            put(out, text(engine));
+            put(out, text(address));
         });
         for (RegionFact region : facts.regions()) {
             out.putInt(region.id()).putLong(region.length()).putLong(region.keyEpoch());
         }
+        for (byte[] place : places) {
+            put(out, place);
+        }
         return out.array();
+    }
+
+    private static byte[] pair(PairFigures pair) {
+        byte[] holder = pair.holder().nameBytes();
+        int length = 8 + 1 + holder.length + 2;
+        for (Figure figure : pair.figures()) {
+            length += 1 + text(figure.path()).length + FIGURE_BYTES;
+        }
+        ByteBuffer out = ByteBuffer.allocate(length).order(ByteOrder.LITTLE_ENDIAN);
+        out.putLong(pair.holder().incarnation());
+        put(out, holder);
+        out.put((byte) pair.hop().ordinal()).put((byte) pair.figures().size());
+        for (Figure figure : pair.figures()) {
+            put(out, text(figure.path()));
+            out.putLong(figure.upToBytes()).putLong(figure.readNs()).putLong(figure.readBytes());
+        }
+        return out.array();
+    }
+
+    private static void put(ByteBuffer out, byte[] text) {
+        out.put((byte) text.length).put(text);
     }
 
     private static byte[] text(String text) {
@@ -251,6 +291,7 @@ final class DeltaCodec {
             return switch (type) {
                 case NODE -> node(body);
                 case WRITTEN -> written(body, sender);
+                case MEASURED -> measured(body, sender);
                 case EVICTED -> body.remaining() < EVICTED_BYTES
                         ? new Unread(type)
                         : evicted(body);
@@ -301,7 +342,33 @@ final class DeltaCodec {
         for (int i = 0; i < regions; i++) {
             facts.add(new RegionFact(body.getInt(), body.getLong(), body.getLong()));
         }
-        return new NodeFacts(byEngine, facts);
+        // Who does not know of places yet says none.
+        return new NodeFacts(byEngine, facts, new Site(text(body), text(body), text(body), text(body)));
+    }
+
+    private static Delta measured(ByteBuffer body, NodeId sender) {
+        if (body.remaining() < 8) {
+            return new Unread(MEASURED);
+        }
+        long incarnation = body.getLong();
+        NodeId holder = new NodeId(text(body), incarnation);
+        if (body.remaining() < 2) {
+            return new Unread(MEASURED);
+        }
+        int hop = body.get() & 0xFF;
+        int count = body.get() & 0xFF;
+        if (hop >= HOPS.size() || count > PairFigures.MAX_FIGURES) {
+            return new Unread(MEASURED);
+        }
+        List<Figure> figures = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            String path = text(body);
+            if (body.remaining() < FIGURE_BYTES) {
+                return new Unread(MEASURED);
+            }
+            figures.add(new Figure(path, body.getLong(), body.getLong(), body.getLong()));
+        }
+        return new Measured(new PairFigures(sender, holder, HOPS.get(hop), figures));
     }
 
     /** Empty, which no text is, when there is none whole. */

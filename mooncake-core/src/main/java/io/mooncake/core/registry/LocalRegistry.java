@@ -27,6 +27,9 @@ public final class LocalRegistry implements Registry {
     private final ConcurrentMap<String, Map<String, String>> addresses = new ConcurrentHashMap<>();
     private final ConcurrentMap<NodeId, Peer> addressed = new ConcurrentHashMap<>();
     private final ConcurrentMap<BlockId, List<BlockRef>> blocks = new ConcurrentHashMap<>();
+    private final ConcurrentMap<Pair, PairFigures> figures = new ConcurrentHashMap<>();
+
+    private record Pair(NodeId reader, NodeId holder) {}
 
     /** A registry that knows nobody. */
     public LocalRegistry() {}
@@ -64,6 +67,7 @@ public final class LocalRegistry implements Registry {
         for (BlockId id : blocks.keySet()) {
             blocks.computeIfPresent(id, (key, refs) -> without(refs, node, null));
         }
+        figures.keySet().removeIf(pair -> pair.reader.equals(node) || pair.holder.equals(node));
     }
 
     @Override
@@ -115,6 +119,24 @@ public final class LocalRegistry implements Registry {
     @Override
     public void withdraw(BlockRef evicted) {
         blocks.computeIfPresent(evicted.id(), (id, refs) -> without(refs, evicted.node(), evicted));
+    }
+
+    @Override
+    public void announce(PairFigures measured) {
+        Pair pair = new Pair(measured.reader(), measured.holder());
+        if (measured.figures().isEmpty()) {
+            figures.remove(pair);
+        } else {
+            figures.put(pair, measured);
+        }
+    }
+
+    @Override
+    public List<PairFigures> figures() {
+        return figures.values()
+                .stream()
+                .filter(pair -> peer(pair.reader()) != null && peer(pair.holder()) != null)
+                .toList();
     }
 
     private static @Nullable List<BlockRef> without(List<BlockRef> refs, NodeId node, @Nullable BlockRef exactly) {

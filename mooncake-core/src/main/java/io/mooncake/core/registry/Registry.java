@@ -108,11 +108,50 @@ public interface Registry {
     }
 
     /**
+     * Whether a holder is a primary one of its version. The first is the node that wrote it; when that is dead, or has it no more, each holder
+     * is, without an election.
+     *
+     * @param ref the block where it is
+     * @return as far as is known here
+     */
+    default boolean isPrimary(BlockRef ref) {
+        long writer = ref.version().writer();
+        if (ref.node().incarnation() == writer) {
+            return true;
+        }
+        List<BlockRef> refs = locations(ref.id());
+        for (int i = 0; i < refs.size(); i++) {
+            BlockRef other = refs.get(i);
+            if (other.version().equals(ref.version()) && other.node().incarnation() == writer) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /**
      * A block of the node is there.
      *
      * @param written where
      */
     void announce(BlockRef written);
+
+    /**
+     * What the node measured between itself and another one, in place of what it said of that pair before. A registry may have no room for
+     * it.
+     *
+     * @param measured whole; without figures to withdraw it
+     */
+    default void announce(PairFigures measured) {}
+
+    /**
+     * What all nodes measured.
+     *
+     * @return the pairs that were announced of which both are known to live
+     */
+    default List<PairFigures> figures() {
+        return List.of();
+    }
 
     /**
      * A block of the node is gone.

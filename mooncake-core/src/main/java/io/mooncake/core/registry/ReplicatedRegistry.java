@@ -6,6 +6,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.registry.Delta.Evicted;
+import io.mooncake.core.registry.Delta.Measured;
 import io.mooncake.core.registry.Delta.NodeFacts;
 import io.mooncake.core.registry.Delta.RegionFact;
 import io.mooncake.core.registry.Delta.Written;
@@ -111,7 +112,7 @@ public final class ReplicatedRegistry implements Registry {
         self = node.id();
         duplicate = false;
         sequence = 0;
-        say(new NodeFacts(node.addresses(), List.of()));
+        say(new NodeFacts(node.addresses(), List.of(), node.site()));
     }
 
     /**
@@ -126,7 +127,7 @@ public final class ReplicatedRegistry implements Registry {
             throw new MooncakeException(Kind.ILLEGAL_STATE, "node " + node.id() + " has not joined here: " + self
                     + " has; every fact has one writer");
         }
-        say(new NodeFacts(node.addresses(), regions));
+        say(new NodeFacts(node.addresses(), regions, node.site()));
     }
 
     @Override
@@ -147,6 +148,11 @@ public final class ReplicatedRegistry implements Registry {
     @Override
     public void withdraw(BlockRef evicted) {
         say(Evicted.of(evicted));
+    }
+
+    @Override
+    public void announce(PairFigures measured) {
+        say(new Measured(measured));
     }
 
     private synchronized void say(Delta delta) {
@@ -177,6 +183,11 @@ public final class ReplicatedRegistry implements Registry {
     @Override
     public List<BlockRef> locations(BlockId id) {
         return facts.locations(id);
+    }
+
+    @Override
+    public List<PairFigures> figures() {
+        return facts.figures();
     }
 
     /**

@@ -1,5 +1,7 @@
 package io.mooncake.core.transfer;
 
+import io.mooncake.core.base.NodeId;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
@@ -7,14 +9,14 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * For engines: what other threads hand to the poller. Commands, each on a ticket that is given back when it has ended, and a bell that says
- * that a read was given up.
+ * that a read was given up, and peers that died.
  *
  * <pre>
  *   tickets   | closed:1 | taken:63 |     taken >= what is in the queue + what the poller has; closed: no more are given out
  * </pre>
  *
  * <p>So the queue cannot be full for whoever has a ticket, and when the poller closes, every accepted command is in its hands as soon as
- * no ticket is taken: a submit racing with the close is either refused or seen. Nothing but {@link #offer} and {@link #ring} is for any
+ * no ticket is taken: a submit racing with the close is either refused or seen. Nothing but {@link #offer}, {@link #ring} and {@link #died} is for any
  * thread; the rest is the poller's. Allocates nothing.
  *
  * @param <C> a read, or whatever else the engine is told
@@ -23,6 +25,15 @@ public final class Inbox<C> {
     private final MpscVarHandleArrayQueue<C> queue;
     private final Tickets tickets;
     private final AtomicBoolean rung = new AtomicBoolean();
+    private final ConcurrentLinkedQueue<Death> deaths = new ConcurrentLinkedQueue<>();
+
+    /**
+     * A life of a peer is over.
+     *
+     * @param life which
+     * @param reason in words
+     */
+    public record Death(NodeId life, String reason) {}
 
     /**
      * An empty one.
@@ -65,6 +76,25 @@ public final class Inbox<C> {
     }
 
     /**
+     * Says that a life of a peer is over. Any thread; seldom, hence never refused.
+     *
+     * @param life which
+     * @param reason in words
+     */
+    public void died(NodeId life, String reason) {
+        deaths.add(new Death(life, reason));
+    }
+
+    /**
+     * Takes the next death. Reads that were accepted before it was said are to be taken before.
+     *
+     * @return null when there is none
+     */
+    public @Nullable Death pollDeath() {
+        return deaths.poll();
+    }
+
+    /**
      * Takes the next command.
      *
      * @return null when there is none
@@ -76,10 +106,10 @@ public final class Inbox<C> {
     /**
      * Whether the poller may park.
      *
-     * @return true when there is no command and the bell did not ring
+     * @return true when there is no command, nobody died and the bell did not ring
      */
     public boolean isEmpty() {
-        return queue.isEmpty() && !rung.get();
+        return queue.isEmpty() && !rung.get() && deaths.isEmpty();
     }
 
     /** Gives the ticket of a command back that has ended. */

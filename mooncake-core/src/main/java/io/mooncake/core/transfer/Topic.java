@@ -9,9 +9,11 @@ public enum Topic {
     /** The registry: facts of nodes and blocks. */
     REGISTRY(1),
     /** Engines over one-sided READs, which connect their lanes by it. */
-    LANES(2);
+    LANES(2),
+    /** Nodes that leave: blocks that others are asked to take. */
+    BLOCKS(3);
 
-    private static final Topic[] BY_NUMBER = {APPLICATION, REGISTRY, LANES};
+    private static final Topic[] BY_NUMBER = {APPLICATION, REGISTRY, LANES, BLOCKS};
 
     private final int number;
 

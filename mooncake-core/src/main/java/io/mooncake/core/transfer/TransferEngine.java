@@ -1,6 +1,7 @@
 package io.mooncake.core.transfer;
 
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.NodeId;
 import java.nio.ByteBuffer;
 import java.util.Optional;
 
@@ -71,6 +72,15 @@ public interface TransferEngine {
      * @throws MooncakeException OUT_OF_BOUNDS for a longer message
      */
     boolean send(Peer peer, Topic topic, ByteBuffer message);
+
+    /**
+     * A life of a peer is over, as far as the cluster knows: what was asked of it ends at once, UNREACHABLE with the reason, as far as no work
+     * of the hardware is outstanding, and its connections are closed. It may be back later, in the same life. Any thread; never refused.
+     *
+     * @param life which
+     * @param reason in words
+     */
+    default void onPeerDead(NodeId life, String reason) {}
 
     /**
      * Whether messages to a peer go by this engine and no other at the moment, so that one that it did not take has to wait: by another one

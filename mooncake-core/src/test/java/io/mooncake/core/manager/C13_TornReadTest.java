@@ -14,6 +14,7 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Version;
+import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.pool.SizeClass;

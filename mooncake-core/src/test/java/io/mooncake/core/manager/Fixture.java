@@ -13,6 +13,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.pool.MemorySource;

@@ -5,17 +5,21 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.core.base.Hop;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.base.Site;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.registry.Delta.Evicted;
+import io.mooncake.core.registry.Delta.Measured;
 import io.mooncake.core.registry.Delta.NodeFacts;
 import io.mooncake.core.registry.Delta.RegionFact;
 import io.mooncake.core.registry.Delta.Unread;
 import io.mooncake.core.registry.Delta.Written;
+import io.mooncake.core.registry.PairFigures.Figure;
 import io.mooncake.core.registry.RegistryMessage.Ask;
 import io.mooncake.core.registry.RegistryMessage.Deltas;
 import io.mooncake.core.registry.RegistryMessage.LatestLife;
@@ -43,8 +47,14 @@ class DeltaCodecTest {
     private static Deltas everything() {
         return new Deltas(A, 5, List.of(
                 new NodeFacts(Map.of("tcp", "10.0.0.1:9000", "shm", "/dev/shm#1"),
-                        List.of(new RegionFact(1, 1L << 40, 1), new RegionFact(2, 64, 3))),
+                        List.of(new RegionFact(1, 1L << 40, 1), new RegionFact(2, 64, 3)),
+                        new Site("h/17", "h", "", "zone 1")),
                 new Written(ref(A, "x", 9, 3)), Evicted.of(ref(A, "y", 4, 1))));
+    }
+
+    private static Measured measured(int figures) {
+        return new Measured(new PairFigures(A, new NodeId("b", 9), Hop.ZONE,
+                Collections.nCopies(figures, new Figure("tcp", 1 << 20, 400_000, 900_000))));
     }
 
     @Test
@@ -52,7 +62,8 @@ class DeltaCodecTest {
         for (RegistryMessage message : List.of(everything(), new Deltas(A, 12, List.of()), new Ask(A),
                 new WhichLife(A), new LatestLife(A),
                 new Snapshot(A, 0, 0, 1, List.of()), new Snapshot(A, 1L << 60, 6, Snapshot.MAX_PARTS,
-                        List.of(new Written(ref(A, "x", 9, 3)))))) {
+                        List.of(new Written(ref(A, "x", 9, 3)), measured(0), measured(1),
+                                measured(PairFigures.MAX_FIGURES))))) {
             assertEquals(message, RegistryMessage.fromBytes(message.toBytes()));
         }
     }
@@ -74,6 +85,17 @@ class DeltaCodecTest {
         assertEquals(everything().deltas(), read.deltas().subList(0, 3));
         assertEquals(new Unread(200), read.deltas().get(3));
         assertEquals(new Written(ref(A, "z", 2, 7)), read.deltas().get(4));
+    }
+
+    @Test
+    void aNodeThatDoesNotKnowOfPlacesSaysNone() {
+        byte[] now = new Deltas(A, 1, List.of(new NodeFacts(Map.of(), List.of(), Site.UNKNOWN))).toBytes();
+        byte[] before = Arrays.copyOf(now, now.length - 4);
+        ByteBuffer.wrap(before)
+                .order(ByteOrder.LITTLE_ENDIAN)
+                .putInt(4, before.length - DeltaCodec.HEADER_BYTES)
+                .putShort(DeltaCodec.HEADER_BYTES + 2, (short) 3);
+        assertEquals(RegistryMessage.fromBytes(now), RegistryMessage.fromBytes(before));
     }
 
     @Test
@@ -120,7 +142,7 @@ class DeltaCodecTest {
         int messages = 0;
         for (int i = 0; i < 60_000; i++) {
             byte[] bytes = (random.nextInt(4) == 0
-                    ? new Snapshot(A, 7, 1, 3, everything().deltas())
+                    ? new Snapshot(A, 7, 1, 3, List.of(measured(1), everything().deltas().getFirst(), measured(3)))
                     : everything()).toBytes();
             for (int flips = 1 + random.nextInt(4); flips > 0; flips--) {
                 // Half of them where the lengths are.

@@ -19,7 +19,7 @@ final class SimBus {
     private static final int LOST_PERCENT = 8;
     private static final int DOUBLED_PERCENT = 5;
     private static final long DELAY_NS = 60_000;
-    private static final long NOTICE_NS = 200_000;
+    private static final long NOTICE_NS = 600_000;
 
     private record Member(NodeId id, ReplicatedRegistry registry) {}
 

@@ -30,7 +30,7 @@ final class World {
     private static final int NODES = 4;
     private static final int MAX_STEPS = 200_000;
     private static final int SETTLE_ROUNDS = 2_000;
-    private static final int QUIET_ROUNDS = 50;
+    private static final int QUIET_ROUNDS = 60;
     private static final long SETTLE_NS = 20_000;
     private static final long BEAT_NS = 200_000;
     private static final long FIRST_LIFE_MS = 1_000_000;

@@ -13,6 +13,7 @@ final class Constants {
     static final int WR_SEND = 2;
     static final int WR_RDMA_READ = 4;
 
+    static final int SEND_FENCE = 1;
     static final int SEND_SIGNALED = 1 << 1;
     static final int SEND_INLINE = 1 << 3;
 

@@ -134,6 +134,17 @@ public final class WorkRequestRing implements AutoCloseable {
     }
 
     /**
+     * Has the request just begun wait until every READ before it on its queue pair has completed ({@code IBV_SEND_FENCE}).
+     *
+     * @return this
+     */
+    public WorkRequestRing fenced() {
+        long at = request + SEND_FLAGS;
+        requests.set(JAVA_INT, at, requests.get(JAVA_INT, at) | Constants.SEND_FENCE);
+        return this;
+    }
+
+    /**
      * The peer's memory of the request just begun.
      *
      * @param address as the peer registered it

@@ -10,6 +10,9 @@ public final class RdmaDevices {
     /** The system property that makes a missing device a failure: in the virtual machine there is one. */
     static final String REQUIRED = "mooncake.rdma.required";
 
+    /** The system property that lets tests boot machines. */
+    static final String MACHINES = "mooncake.machines";
+
     private RdmaDevices() {}
 
     /** The holder is initialised once, so the sentence is said once. */
@@ -42,5 +45,11 @@ public final class RdmaDevices {
     public static void assumeSoftRoce() {
         Assumptions.assumeTrue(Boolean.getBoolean(REQUIRED),
                 "it changes the machine's network, so it runs in the virtual machine only: mvn -Psoft-roce verify");
+    }
+
+    /** Skips the test that calls it where virtual machines are not to be booted. */
+    public static void assumeMachines() {
+        Assumptions.assumeTrue(Boolean.getBoolean(MACHINES),
+                "it boots virtual machines: mvn -Psoft-roce verify -Dsoft-roce.machines=true");
     }
 }

@@ -7,8 +7,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Runs every test of this module that is tagged {@code rdma}, in one JVM in the virtual machine, with JUnit's console launcher: what the
- * profile {@code soft-roce} does. Exit code 0 only when tests ran and none failed.
+ * What the profile {@code soft-roce} does: runs every test of this module that is tagged {@code rdma}, in one JVM in the virtual machine, with
+ * JUnit's console launcher; then here those tagged {@code machines}, which boot machines themselves. Exit code 0 only when tests ran and none
+ * failed.
  */
 final class SoftRoceTests {
 
@@ -17,25 +18,43 @@ final class SoftRoceTests {
     /**
      * Runs them and exits.
      *
-     * @param args the folder of the module's target, the time limit in seconds, and what else the console launcher is to be told
+     * @param args the folder of the module's target, the time limit in seconds, whether those tagged {@code machines} run (true, false, only),
+     *     and what else the console launcher is to be told of the others
      */
     public static void main(String[] args) throws IOException, InterruptedException {
         Path target = Path.of(args[0]).toAbsolutePath();
         Path reports = Files.createDirectories(target.resolve("soft-roce-reports"));
-        boolean full = Boolean.getBoolean("mooncake.full");
-        List<String> launcher = new ArrayList<>(List.of("org.junit.platform.console.ConsoleLauncher", "execute",
-                "--scan-class-path=" + target.resolve("test-classes"), "--include-tag=rdma", "--fail-if-no-tests",
+        String machines = args[2];
+        int code = machines.equals("only")
+                ? 0
+                : inside(target, reports, args[1], List.of(args).subList(3, args.length));
+        if (code == 0 && !machines.equals("false")) {
+            code = SoftRoce.run(SoftRoce.java(List.of("-D" + RdmaDevices.MACHINES + "=true"),
+                    launcher(target, reports.resolve("machines"), "machines")));
+        }
+        System.exit(code);
+    }
+
+    private static List<String> launcher(Path target, Path reports, String tag) {
+        return new ArrayList<>(List.of("org.junit.platform.console.ConsoleLauncher", "execute",
+                "--scan-class-path=" + target.resolve("test-classes"), "--include-tag=" + tag, "--fail-if-no-tests",
                 "--disable-banner", "--disable-ansi-colors", "--details=testfeed", "--reports-dir=" + reports));
+    }
+
+    private static int inside(Path target, Path reports, String seconds, List<String> more)
+            throws IOException, InterruptedException {
+        boolean full = Boolean.getBoolean("mooncake.full");
+        List<String> launcher = launcher(target, reports, "rdma");
         if (!full) {
             launcher.add("--exclude-tag=full");
         }
-        launcher.addAll(List.of(args).subList(2, args.length));
+        launcher.addAll(more);
         List<String> inside = SoftRoce.java(
                 List.of("-D" + RdmaDevices.REQUIRED + "=true", "-Dmooncake.full=" + full,
                         "-Djunit.jupiter.execution.timeout.default=120s"),
                 launcher);
-        System.exit(
-                SoftRoce.run(SoftRoce.command(List.of("--net", "pair", "--package", "perftest", "--timeout", args[1],
-                        "--rw", reports.toString()), inside)));
+        return SoftRoce.run(
+                SoftRoce.command(List.of("--net", "pair", "--package", "perftest", "--timeout", seconds,
+                        "--rw", reports.toString()), inside));
     }
 }

@@ -19,11 +19,11 @@ public final class SimulatedDevice {
     private int registrationError;
     private int registrationsLeft = Integer.MAX_VALUE;
     private long largestRegistration = Long.MAX_VALUE;
-    private int numaNode;
     private int nextStatus;
     private int postsRefused;
     private boolean queuesDead;
     private boolean dmaBufs;
+    private String numaNode = "0";
     private boolean writesDoubled;
 
     SimulatedDevice(SimulatedProvider host, String name, int ipv4) {
@@ -57,12 +57,12 @@ public final class SimulatedDevice {
         }
     }
 
-    /** Puts it into a slot of another NUMA node than the first. */
-    public void numaNode(int node) {
-        numaNode = node;
+    /** What the kernel says of its NUMA node: a number, or nothing. */
+    public void numaNode(String text) {
+        numaNode = text;
     }
 
-    int numaNode() {
+    String numaNode() {
         return numaNode;
     }
 

@@ -119,13 +119,9 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
 
     @Override
     public String attribute(String device, String path) {
-        return !path.equals("device/numa_node")
-                ? ""
-                : devices.stream()
-                        .filter(known -> known.name().equals(device))
-                        .map(known -> "" + known.numaNode())
-                        .findAny()
-                        .orElse("");
+        return path.equals("device/numa_node")
+                ? devices.stream().filter(card -> card.name().equals(device)).findFirst().orElseThrow().numaNode()
+                : "";
     }
 
     @Override

@@ -172,7 +172,12 @@ final class SimulatedQueuePair {
         }
         boolean covered = request.inline || domain.local(sge.get(ValueLayout.JAVA_INT, SGE_LOCAL_KEY), request.local,
                 request.bytes.length, kind == Kind.READ ? Access.LOCAL_WRITE : Access.LOCAL_READ) != null;
-        begin(request, covered ? device().takeNextStatus() : LOCAL_PROTECTION);
+        request.planned = covered ? device().takeNextStatus() : LOCAL_PROTECTION;
+        boolean fenced = (wr.get(ValueLayout.JAVA_INT, WR_FLAGS) & Verbs.IBV_SEND_FENCE()) != 0;
+        request.heldBack = fenced && outstanding.size() > 1;
+        if (!request.heldBack) {
+            begin(request, request.planned);
+        }
         return 0;
     }
 
@@ -380,6 +385,11 @@ final class SimulatedQueuePair {
                 && first.landed;) {
             outstanding.remove();
             complete(first);
+        }
+        SimulatedRequest next = outstanding.peek();
+        if (state == Verbs.IBV_QPS_RTS() && next != null && next.heldBack) {
+            next.heldBack = false;
+            begin(next, next.planned);
         }
     }
 

@@ -30,6 +30,10 @@ final class SimulatedRequest {
     final byte[] bytes;
     private final int stride;
 
+    /** Held back until those before it have completed. */
+    boolean heldBack;
+    /** The status that it is to fail with, once it has begun. */
+    int planned;
     int burstsLeft;
     boolean landed;
     /** Of a SEND: its packets are there, and wait for what is before it and for a RECV. */

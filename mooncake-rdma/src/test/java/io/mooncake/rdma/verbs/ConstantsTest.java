@@ -25,8 +25,8 @@ class ConstantsTest {
         assertEquals(Verbs.IBV_QPT_RC(), Constants.QPT_RC);
         assertEquals(List.of(Verbs.IBV_WR_RDMA_WRITE(), Verbs.IBV_WR_SEND(), Verbs.IBV_WR_RDMA_READ()),
                 List.of(Constants.WR_RDMA_WRITE, Constants.WR_SEND, Constants.WR_RDMA_READ));
-        assertEquals(List.of(Verbs.IBV_SEND_SIGNALED(), Verbs.IBV_SEND_INLINE()),
-                List.of(Constants.SEND_SIGNALED, Constants.SEND_INLINE));
+        assertEquals(List.of(Verbs.IBV_SEND_FENCE(), Verbs.IBV_SEND_SIGNALED(), Verbs.IBV_SEND_INLINE()),
+                List.of(Constants.SEND_FENCE, Constants.SEND_SIGNALED, Constants.SEND_INLINE));
         assertEquals(
                 List.of(Verbs.IBV_ACCESS_LOCAL_WRITE(), Verbs.IBV_ACCESS_REMOTE_WRITE(),
                         Verbs.IBV_ACCESS_REMOTE_READ()),

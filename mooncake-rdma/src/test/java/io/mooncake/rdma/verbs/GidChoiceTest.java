@@ -49,6 +49,18 @@ class GidChoiceTest {
         }
     }
 
+    /** Case C94, its tables. */
+    @Test
+    void shouldNeverTakeALinkLocalEntryBeforeARoutableOne() {
+        List<Gid> usual = List.of(gid(0, "fe80::1", Gid.Type.ROCE_V1), gid(1, "fe80::1", Gid.Type.ROCE_V2),
+                gid(2, "10.1.2.3", Gid.Type.ROCE_V1), gid(3, "10.1.2.3", Gid.Type.ROCE_V2));
+        assertEquals(3, chosen(usual, null));
+        assertEquals(1,
+                chosen(List.of(gid(0, "fe80::1", Gid.Type.ROCE_V2), gid(1, "fd93::1", Gid.Type.ROCE_V2)), null));
+        assertEquals(3, chosen(usual, "3"));
+        assertEquals(-1, chosen(usual, "9"));
+    }
+
     @Test
     void shouldTakeTheNextBestOneAfterAnother() {
         List<Gid> table = new ArrayList<>(ETHERNET);

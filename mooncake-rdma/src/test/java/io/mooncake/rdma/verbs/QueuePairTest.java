@@ -49,6 +49,7 @@ class QueuePairTest {
         }
     }
 
+    /** Case C82: a key opens what it was made for, and that only, as long as it is registered. */
     @Test
     void shouldFailWithARemoteAccessErrorWhenTheKeyIsWrong() {
         try (LoopBack loop = new LoopBack()) {
@@ -64,6 +65,7 @@ class QueuePairTest {
         }
     }
 
+    /** Case C82: a key opens what it was made for, and that only, as long as it is registered. */
     @Test
     void shouldFailWithARemoteAccessErrorPastTheEndOfTheRegion() {
         try (LoopBack loop = new LoopBack()) {
@@ -75,6 +77,7 @@ class QueuePairTest {
         }
     }
 
+    /** Case C82: a key opens what it was made for, and that only, as long as it is registered. */
     @Test
     void shouldRefuseAWriteIntoARegionThatIsForReading() {
         try (LoopBack loop = new LoopBack()) {
@@ -146,6 +149,7 @@ class QueuePairTest {
         }
     }
 
+    /** Case C82: a key opens what it was made for, and that only, as long as it is registered. */
     @Test
     void shouldFailWhenTheOwnerDeregistered() {
         try (LoopBack loop = new LoopBack()) {

@@ -8,6 +8,7 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.registry.Discovery.Addresses;
 import io.mooncake.core.registry.MemberChange;
 import io.mooncake.core.registry.Membership;
+import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.registry.RegistryMessage;
 import io.mooncake.core.registry.RegistryMessage.Ask;
@@ -174,6 +175,17 @@ public final class JGroupsRegistry implements Registry {
     public void withdraw(BlockRef evicted) {
         facts.withdraw(evicted);
         wakeup();
+    }
+
+    @Override
+    public void announce(PairFigures measured) {
+        facts.announce(measured);
+        wakeup();
+    }
+
+    @Override
+    public List<PairFigures> figures() {
+        return facts.figures();
     }
 
     @Override

@@ -30,7 +30,8 @@ public interface Lane {
 
     /**
      * Posts a READ. Requests of a lane begin in the order of posting and complete in it, but their bytes may be fetched and may land
-     * in any order, and until the completion was polled.
+     * in any order, and until the completion was polled. A {@link ReadRequest#fence fenced} one fetches its first byte when all those before it
+     * have completed: never, when one of them fails.
      *
      * @param request copied before this returns
      * @return false when the lane takes no request now; then none was posted

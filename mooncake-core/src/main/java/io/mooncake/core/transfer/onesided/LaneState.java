@@ -63,6 +63,11 @@ final class LaneState implements LaneListener {
         return state == State.COOLING && poller.nowNs() - retryAtNs >= 0;
     }
 
+    /** Requests that have not ended. */
+    int outstanding() {
+        return outstanding;
+    }
+
     long outstandingBytes() {
         return outstandingBytes;
     }

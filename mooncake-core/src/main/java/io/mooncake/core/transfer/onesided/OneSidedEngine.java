@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer.onesided;
 
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Inbox;
@@ -90,6 +91,12 @@ public final class OneSidedEngine implements TransferEngine {
     @Override
     public boolean carries(Peer peer, Topic topic) {
         return fabric.carries(peer, topic);
+    }
+
+    @Override
+    public void onPeerDead(NodeId life, String reason) {
+        inbox.died(life, reason);
+        fabric.wakeup();
     }
 
     @Override

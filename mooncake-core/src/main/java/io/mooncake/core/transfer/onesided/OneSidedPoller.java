@@ -151,6 +151,13 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         for (GuardedRead read; taken < READS_PER_CYCLE && (read = inbox.poll()) != null; taken++) {
             begin(read);
         }
+        for (Inbox.Death death = inbox.pollDeath(); death != null; death = inbox.pollDeath(), taken++) {
+            PeerPaths paths = peers.get(death.life());
+            if (paths != null) {
+                paths.onDead(new MooncakeException(Kind.PEER_UNREACHABLE, "node " + death.life() + " by "
+                        + fabric.name() + ": it is dead: " + death.reason()));
+            }
+        }
         return taken;
     }
 
@@ -281,7 +288,8 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     private void onProofEnded(ReadProgress read, Slot proof, boolean arrived) {
         LaneState lane = proof.lane();
         long value = landing.value(proof);
-        long postedAt = proof.at;
+        boolean fenced = proof.fenced;
+        long postedAt = proof.postedAt;
         proofs.free(proof);
         if (read.ending != null || !arrived) {
             return;
@@ -292,7 +300,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
             return;
         }
         lane.onProven();
-        read.onProven(lane, postedAt, rules);
+        read.onProven(lane, fenced, postedAt, rules);
         if (read.isProven()) {
             finish(read, ReadStatus.OK, null);
         } else {

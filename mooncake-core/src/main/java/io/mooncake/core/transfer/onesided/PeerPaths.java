@@ -113,6 +113,15 @@ final class PeerPaths {
         poller.endAll(this, cause);
     }
 
+    /** Membership says that the peer is dead. */
+    void onDead(MooncakeException cause) {
+        refusal = cause;
+        poller.endAll(this, cause);
+        for (LaneState lane : lanes) {
+            lane.breakUp(cause);
+        }
+    }
+
     void tick() {
         for (LaneState lane : lanes) {
             lane.tick();
@@ -198,7 +207,7 @@ final class PeerPaths {
             return 0;
         }
         for (LaneState lane : lanes) {
-            if (lane.hasRoom() && isProofDue(read, lane) && postProof(read, lane)) {
+            if (lane.hasRoom() && isProofDue(read, lane) && postProof(read, lane, false)) {
                 return LEAST_COST_BYTES;
             }
         }
@@ -225,7 +234,19 @@ final class PeerPaths {
         return slots >= poller.slotsPerPeer() || poller.chunks().isFull();
     }
 
-    private boolean postProof(ReadProgress read, LaneState lane) {
+    /**
+     * The proof of the read's last chunk can be posted together with it, to be held back by the lane: then nobody has to wake up in between.
+     * Not where others' requests would have to wait behind it.
+     */
+    private void proveTogether(ReadProgress read, LaneState lane) {
+        ReadProgress.Leg leg = read.leg(lane);
+        if (!read.hasChunk() && leg.proof == null && lane.outstanding() == leg.outstanding && lane.hasRoom()
+                && !poller.credits().isEmpty()) {
+            postProof(read, lane, true);
+        }
+    }
+
+    private boolean postProof(ReadProgress read, LaneState lane, boolean together) {
         if (poller.proofs().isFull()) {
             return false;
         }
@@ -238,13 +259,16 @@ final class PeerPaths {
         request.of(poller.proofs().newCookie(proof), proof.bytes)
                 .from(region, guarded, guarded ? asked.guardOffset() : 0)
                 .into(poller.landing().region(), poller.landing().offset(proof));
+        proof.fenced = together;
+        if (together && poller.rules().fencesProofs()) {
+            request.fence();
+        }
         if (!lane.post(request)) {
             poller.proofs().free(proof);
             return false;
         }
         poller.credits().onPosted();
-        proof.at = poller.nextEvent();
-        read.onProofPosted(proof, lane);
+        read.onProofPosted(proof, lane, poller.nextEvent());
         return true;
     }
 
@@ -271,7 +295,8 @@ final class PeerPaths {
             return 0;
         }
         poller.credits().onPosted();
-        read.onChunkPosted(slot, lane);
+        read.onChunkPosted(slot, lane, poller.nextEvent());
+        proveTogether(read, lane);
         return Math.max(bytes, LEAST_COST_BYTES);
     }
 

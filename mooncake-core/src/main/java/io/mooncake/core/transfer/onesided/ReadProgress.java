@@ -131,7 +131,8 @@ final class ReadProgress {
         return slot;
     }
 
-    void onChunkPosted(Slot slot, LaneState lane) {
+    void onChunkPosted(Slot slot, LaneState lane, long at) {
+        slot.postedAt = at;
         waiting--;
         outstanding++;
         leg(lane).outstanding++;
@@ -140,7 +141,8 @@ final class ReadProgress {
         slot.lane = lane;
     }
 
-    void onProofPosted(Slot proof, LaneState lane) {
+    void onProofPosted(Slot proof, LaneState lane, long at) {
+        proof.postedAt = at;
         outstanding++;
         leg(lane).sinceProof = 0;
         leg(lane).proof = proof;
@@ -164,12 +166,13 @@ final class ReadProgress {
         waiting--;
         slot.lane = lane;
         leg(lane).sinceProof++;
+        slot.postedAt = at;
         onCompleted(slot, at);
     }
 
     void onCompleted(Slot slot, long at) {
         slot.state = Slot.State.COMPLETED;
-        slot.at = at;
+        slot.completedAt = at;
         leg(slot.lane()).completed++;
     }
 
@@ -187,12 +190,13 @@ final class ReadProgress {
     }
 
     /** Frees the chunks that a proof proves. */
-    void onProven(LaneState lane, long proofPostedAt, Rules rules) {
+    void onProven(LaneState lane, boolean fenced, long proofPostedAt, Rules rules) {
         Slot before = null;
         for (Slot slot = chunks; slot != null;) {
             Slot following = slot.next;
-            if (slot.state == Slot.State.COMPLETED && slot.lane().equals(lane)
-                    && rules.proves(slot.at, proofPostedAt)) {
+            if (slot.state == Slot.State.COMPLETED && slot.lane().equals(lane) && (fenced
+                    ? rules.provesBehindFence(slot.postedAt, proofPostedAt)
+                    : rules.proves(slot.completedAt, proofPostedAt))) {
                 leg(lane).completed--;
                 proven += slot.bytes;
                 unlink(before, slot);

@@ -13,6 +13,7 @@ public final class ReadRequest {
     private @Nullable Region destination;
     private long destinationOffset;
     private long bytes;
+    private boolean fenced;
 
     /** An empty request. */
     public ReadRequest() {}
@@ -27,6 +28,17 @@ public final class ReadRequest {
     public ReadRequest of(long newCookie, long newBytes) {
         cookie = newCookie;
         bytes = newBytes;
+        fenced = false;
+        return this;
+    }
+
+    /**
+     * Has it begin only when every request before it on its lane has completed.
+     *
+     * @return this
+     */
+    public ReadRequest fence() {
+        fenced = true;
         return this;
     }
 
@@ -119,5 +131,14 @@ public final class ReadRequest {
      */
     public long bytes() {
         return bytes;
+    }
+
+    /**
+     * Whether it waits for those before it.
+     *
+     * @return false for one that may be carried out beside them
+     */
+    public boolean isFenced() {
+        return fenced;
     }
 }

@@ -26,6 +26,24 @@ class Rules {
     }
 
     /**
+     * Whether the lane is to hold a proof back until the chunks that were posted before it have completed. The machine posts one in the same
+     * go as the last chunk, where nothing else would have to wait behind it.
+     */
+    boolean fencesProofs() {
+        return true;
+    }
+
+    /**
+     * Whether a proof that the lane held back proves a chunk of its lane, which has completed: only one that was posted before it.
+     *
+     * @param postedAt when the chunk was posted, in the machine's count of events
+     * @param proofPostedAt when the proof was posted, in the same count
+     */
+    boolean provesBehindFence(long postedAt, long proofPostedAt) {
+        return postedAt < proofPostedAt;
+    }
+
+    /**
      * Whether a request that ended has brought its bytes: a lane that is broken can report OK for bytes that never came.
      *
      * @param end as reported

@@ -29,8 +29,11 @@ final class Slot {
     long position;
     long bytes;
     int tries;
-    /** When its completion was polled; of a proof: when it was posted. In the poller's count of events. */
-    long at;
+    /** When it was posted, and when its completion was polled, in the poller's count of events. */
+    long postedAt;
+    long completedAt;
+    /** Of a proof: whether the lane held it back until the chunks before it had completed. */
+    boolean fenced;
     /** The next one of the same read, or the next free one. */
     @Nullable
     Slot next;

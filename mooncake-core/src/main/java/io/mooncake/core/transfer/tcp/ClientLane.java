@@ -343,6 +343,11 @@ final class ClientLane extends Lane {
                         (connected ? "no handshake within " : "no connection within ") + limitNs / 1_000_000 + " ms");
             }
         }
+        pump();
+    }
+
+    /** Ends the reads in flight that are due or were given up. */
+    void expire(long nowNs) {
         for (int i = 0; i <= inFlight.highest(); i++) {
             InFlight.Slot slot = inFlight.at(i);
             if (slot != null && slot.query != null) {
@@ -355,7 +360,6 @@ final class ClientLane extends Lane {
                 }
             }
         }
-        pump();
     }
 
     /** A peer that is gone says so seldom: asks where nothing is outstanding, and gives up what nobody answers or nobody uses. */

@@ -7,22 +7,32 @@ import java.io.IOException;
 final class LaneLost extends IOException {
     private static final long serialVersionUID = 1L;
 
-    private final Kind kind;
-    private final boolean stall;
-
-    LaneLost(Kind kind, String message) {
-        this(kind, message, false);
+    /** What another lane is good for. */
+    private enum Next {
+        AT_ONCE, LATER, NEVER
     }
 
-    private LaneLost(Kind kind, String message, boolean stall) {
+    private final Kind kind;
+    private final Next next;
+
+    LaneLost(Kind kind, String message) {
+        this(kind, message, Next.AT_ONCE);
+    }
+
+    private LaneLost(Kind kind, String message, Next next) {
         super(message);
         this.kind = kind;
-        this.stall = stall;
+        this.next = next;
     }
 
     /** The peer said nothing for too long: trying again at once would only wait again. */
     static LaneLost stalled(String message) {
-        return new LaneLost(Kind.PEER_UNREACHABLE, message, true);
+        return new LaneLost(Kind.PEER_UNREACHABLE, message, Next.LATER);
+    }
+
+    /** The peer is said to be dead: its reads are not tried again. */
+    static LaneLost dead(String reason) {
+        return new LaneLost(Kind.PEER_UNREACHABLE, "it is dead: " + reason, Next.NEVER);
     }
 
     Kind kind() {
@@ -30,6 +40,10 @@ final class LaneLost extends IOException {
     }
 
     boolean isStall() {
-        return stall;
+        return next == Next.LATER;
+    }
+
+    boolean isDeath() {
+        return next == Next.NEVER;
     }
 }

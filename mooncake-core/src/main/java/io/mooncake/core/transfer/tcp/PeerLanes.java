@@ -229,6 +229,18 @@ final class PeerLanes {
         }
     }
 
+    /** Membership says that the peer is dead: what it has not sent by now is not waited for. */
+    void onDead(String reason) {
+        LaneLost why = LaneLost.dead(reason);
+        if (lanes.isEmpty()) {
+            asking = false;
+            failed(why, false);
+        }
+        while (!lanes.isEmpty()) {
+            poller.lose(lanes.getLast(), why);
+        }
+    }
+
     /** A lane was lost or not to be had: leaves the peer alone for a while, and without any lane ends what waits. */
     private void failed(Exception why, boolean onceMoreAtOnce) {
         MooncakeException cause = cause(why);
@@ -337,6 +349,11 @@ final class PeerLanes {
                             + ": offset " + read.offset() + " + " + read.length() + " > length " + region.length
                             + " (or negative)"));
         } else {
+            ReadStatus over = poller.expired(ranges.read(), poller.nowNs());
+            if (over != null) {
+                end(ranges, over, null);
+                return;
+            }
             ranges.cut();
             lane.request(ranges, region);
             if (ranges.hasMore()) {
@@ -404,15 +421,25 @@ final class PeerLanes {
         poller.end(read, status, cause);
     }
 
-    /** Ends what waits and is due. */
     void tick(long nowNs) {
         if (asking && nowNs - askedNs >= poller.config().times().connectNs()) {
             asking = false;
             failed(new LaneLost(Kind.PEER_UNREACHABLE, "its host's name was not looked up within "
                     + poller.config().times().connectNs() / 1_000_000 + " ms"), false);
         }
+    }
+
+    /** Ends the reads that are due or were given up. */
+    void expire(long nowNs) {
+        int before = reads;
         for (int i = 0; i < waiting.queues().size(); i++) {
             expire(waiting.queues().get(i), nowNs);
+        }
+        for (int i = 0; i < lanes.size(); i++) {
+            lanes.get(i).expire(nowNs);
+        }
+        if (reads != before) {
+            peers.touch(this);
         }
     }
 
@@ -440,7 +467,7 @@ final class PeerLanes {
     void onLost(ClientLane lane, Exception why) {
         lanes.remove(lane);
         MooncakeException cause = cause(why);
-        boolean mayHelp = cause.kind() == Kind.PEER_UNREACHABLE;
+        boolean mayHelp = cause.kind() == Kind.PEER_UNREACHABLE && !(why instanceof LaneLost lost && lost.isDeath());
         InFlight table = lane.inFlight();
         for (int i = 0; i <= table.highest(); i++) {
             InFlight.Slot slot = table.at(i);

@@ -5,6 +5,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Inbox;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
@@ -66,6 +67,13 @@ final class Peers {
         peer(message.to).add(message);
     }
 
+    void onDead(Inbox.Death death) {
+        PeerLanes dead = byId.get(death.life());
+        if (dead != null) {
+            dead.onDead(death.reason());
+        }
+    }
+
     private PeerLanes peer(Peer peer) {
         PeerLanes known = byId.get(peer.id());
         if (known == null) {
@@ -102,6 +110,13 @@ final class Peers {
             PeerLanes peer = touched.remove();
             peer.touched = false;
             peer.pump();
+        }
+    }
+
+    /** Ends the reads that are due or were given up. */
+    void expire(long nowNs) {
+        for (int i = 0; i < all.size(); i++) {
+            all.get(i).expire(nowNs);
         }
     }
 

@@ -144,7 +144,11 @@ final class TcpPoller implements Poller {
                 || movedBytes >= CYCLE_BYTES) {
             work += select();
         }
-        if (inbox.takeRing() || nowNs - nextTickNs >= 0 || nowNs - earliestDeadlineNs >= 0) {
+        if (inbox.takeRing() || nowNs - earliestDeadlineNs >= 0) {
+            earliestDeadlineNs = nowNs + SWEEP_NS;
+            peers.expire(nowNs);
+        }
+        if (nowNs - nextTickNs >= 0) {
             work += tick();
         }
         return peers.isTouched() ? work + 1 : work;
@@ -162,6 +166,9 @@ final class TcpPoller implements Poller {
             } else {
                 peers.onMessage((Message) command);
             }
+        }
+        for (Inbox.Death death = inbox.pollDeath(); death != null; death = inbox.pollDeath()) {
+            peers.onDead(death);
         }
         peers.takeAnswers();
         peers.pump();
@@ -280,11 +287,10 @@ final class TcpPoller implements Poller {
         }
     }
 
-    /** Ends what is due, on every lane. */
+    /** Looks after the lanes. Not after the reads: so many may wait that others would wait for that look. */
     private int tick() {
         int lanesBefore = lanes.size();
         nextTickNs = nowNs + TICK_NS;
-        earliestDeadlineNs = nowNs + SWEEP_NS;
         for (int i = lanes.size() - 1; i >= 0; i--) {
             Lane lane = lanes.get(i);
             try {

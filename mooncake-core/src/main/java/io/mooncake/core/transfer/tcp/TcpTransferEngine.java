@@ -3,6 +3,7 @@ package io.mooncake.core.transfer.tcp;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
@@ -156,6 +157,12 @@ public final class TcpTransferEngine implements TransferEngine {
             poller.wakeup();
         }
         return accepted;
+    }
+
+    @Override
+    public void onPeerDead(NodeId life, String reason) {
+        poller.inbox().died(life, reason);
+        poller.wakeup();
     }
 
     @Override

@@ -91,6 +91,7 @@ public final class FaultyFabric implements Fabric {
         if (end == RequestEnd.OK && lane != null) {
             if (lane.shortened.remove(cookie) != null) {
                 lane.inner.fail();
+                lane.flushNeverBegun();
             } else if (draw(Fault.ERROR)) {
                 reported = RequestEnd.FAILED;
                 lane.inner.fail();
@@ -126,6 +127,8 @@ public final class FaultyFabric implements Fabric {
         private final Lane inner;
         private final List<Report> held = new ArrayList<>();
         private final Map<Long, Boolean> shortened = new HashMap<>();
+        /** Fenced behind what is carried out in part: its lane is broken before they begin. */
+        private final List<Long> neverBegun = new ArrayList<>();
         private boolean stalled;
         private boolean failed;
 
@@ -145,6 +148,10 @@ public final class FaultyFabric implements Fabric {
 
         @Override
         public boolean post(ReadRequest request) {
+            if (request.isFenced() && !shortened.isEmpty()) {
+                neverBegun.add(request.cookie());
+                return true;
+            }
             boolean part = request.bytes() > 64 && draw(Fault.PARTIAL);
             boolean accepted = inner.post(part
                     ? new ReadRequest().of(request.cookie(), request.bytes() / 2)
@@ -160,8 +167,14 @@ public final class FaultyFabric implements Fabric {
             return accepted;
         }
 
+        private void flushNeverBegun() {
+            neverBegun.forEach(cookie -> late.add(new Report(cookie, RequestEnd.FLUSHED, polls + 1)));
+            neverBegun.clear();
+        }
+
         @Override
         public void fail() {
+            flushNeverBegun();
             failed = true;
             inner.fail();
             for (Report report : held) {

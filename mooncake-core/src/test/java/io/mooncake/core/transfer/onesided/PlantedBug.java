@@ -38,6 +38,18 @@ public enum PlantedBug {
             };
         }
     },
+    /** A guard that is posted together with the data is not held back until the data is there. */
+    GUARD_NOT_HELD_BACK {
+        @Override
+        Rules rules() {
+            return new Rules() {
+                @Override
+                boolean fencesProofs() {
+                    return false;
+                }
+            };
+        }
+    },
     /** A chunk is posted again while its former request is outstanding. */
     POSTED_AGAIN_TOO_SOON {
         @Override

@@ -11,7 +11,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A simulated queue pair. Completions come in the order of posting; the bytes of all outstanding requests are sampled and land in any.
+ * A simulated queue pair. Completions come in the order of posting; the bytes of all outstanding requests are sampled and land in any, but
+ * those of a fenced one, which waits until all before it have completed.
  */
 public final class SimLane implements Lane {
     private enum State {
@@ -149,13 +150,20 @@ public final class SimLane implements Lane {
             }
             return true;
         }
+        read.heldBack = request.isFenced() && outstanding.size() > 1;
+        if (!read.heldBack) {
+            begin(read);
+        }
+        return true;
+    }
+
+    private void begin(SimRequest read) {
         int bursts = read.burstsLeft;
         for (int i = 0; i < bursts; i++) {
             int burst = i;
             network.time()
                     .after(network.upTo(network.timing().sampleNs()), () -> sample(read, burst, bursts));
         }
-        return true;
     }
 
     private void sample(SimRequest read, int burst, int bursts) {
@@ -207,6 +215,11 @@ public final class SimLane implements Lane {
         for (SimRequest first; (first = outstanding.peek()) != null && first.landed;) {
             outstanding.remove();
             fabric.onCompleted(first);
+        }
+        SimRequest next = outstanding.peek();
+        if (next != null && next.heldBack) {
+            next.heldBack = false;
+            begin(next);
         }
     }
 

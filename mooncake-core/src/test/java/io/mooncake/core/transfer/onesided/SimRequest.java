@@ -17,6 +17,8 @@ final class SimRequest {
     /** Pieces are numbered by multiples of this, modulo their count: any order, found without a table. */
     final int stride;
 
+    /** Sampled only when it is the first one outstanding. */
+    boolean heldBack;
     int burstsLeft;
     boolean landed;
     /** Whose the destination was when it was posted. */

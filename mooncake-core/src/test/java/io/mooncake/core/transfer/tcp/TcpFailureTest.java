@@ -286,7 +286,7 @@ final class TcpFailureTest {
                     rig.advance(Rig.SECOND_NS);
                 } else {
                     result.givenUp = true;
-                    rig.advance(1_000_000);
+                    client.engine.abort(result.read);
                 }
                 rig.cycle();
                 assertEquals(deadline ? ReadStatus.TIMED_OUT : ReadStatus.CANCELED, result.status);

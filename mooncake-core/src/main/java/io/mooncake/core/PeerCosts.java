@@ -1,0 +1,118 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.Hop;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.base.Site;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.registry.PairFigures;
+import io.mooncake.core.registry.Registry;
+import io.mooncake.core.schedule.ClusterView;
+import io.mooncake.core.schedule.PathMeter;
+import io.mooncake.core.schedule.TopologyMatrix;
+import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.TransferEngine;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.LongSupplier;
+
+/**
+ * The {@link TopologyMatrix} as the node uses it: with the clock, and the way that a read would go. What the scheduler may know. Any thread;
+ * asking allocates nothing.
+ */
+final class PeerCosts implements ClusterView {
+    /** From one look for what others are to be told to the next. */
+    static final long ANNOUNCE_NS = 5_000_000_000L;
+
+    private final Peer self;
+    private final Registry registry;
+    private final List<TransferEngine> engines;
+    private final LongSupplier nanoClock;
+    private final TopologyMatrix matrix;
+    private long announcedNs;
+
+    PeerCosts(Peer self, Registry registry, List<TransferEngine> engines, LongSupplier nanoClock) {
+        this.self = self;
+        this.registry = registry;
+        this.engines = engines;
+        this.nanoClock = nanoClock;
+        matrix = new TopologyMatrix(self.id());
+        announcedNs = nanoClock.getAsLong();
+    }
+
+    @Override
+    public NodeId self() {
+        return self.id();
+    }
+
+    @Override
+    public Hop hop(BlockRef holder) {
+        Peer peer = registry.peer(holder.node());
+        return isHere(holder) ? Hop.NODE : peer == null ? Hop.FAR : hop(peer);
+    }
+
+    private Hop hop(Peer peer) {
+        Site site = peer.site();
+        return self.site().hopTo(site);
+    }
+
+    private boolean isHere(BlockRef holder) {
+        return holder.node().equals(self.id());
+    }
+
+    @Override
+    public long expectedNs(BlockRef holder, long bytes) {
+        Peer peer = registry.peer(holder.node());
+        TransferEngine engine = peer == null ? null : PathChoice.choose(engines, peer, holder.region(), bytes);
+        return isHere(holder)
+                ? 0
+                : peer == null || engine == null
+                        ? Long.MAX_VALUE
+                        : matrix.expectedNs(holder.node(), hop(peer), engine.name(), bytes);
+    }
+
+    @Override
+    public boolean isDue(BlockRef holder, long bytes) {
+        Peer peer = registry.peer(holder.node());
+        TransferEngine engine = peer == null || isHere(holder)
+                ? null
+                : PathChoice.choose(engines, peer, holder.region(), bytes);
+        return engine != null && matrix.isDue(holder.node(), engine.name(), bytes, nanoClock.getAsLong());
+    }
+
+    @Override
+    public int load(NodeId node) {
+        return matrix.load(node);
+    }
+
+    /** What measures reads from another node by an engine. */
+    PathMeter meter(Peer peer, TransferEngine engine) {
+        return matrix.meter(peer.id(), hop(peer), engine.name());
+    }
+
+    /** A life is over. */
+    void forget(NodeId node) {
+        matrix.forget(node);
+    }
+
+    /** Every pair that is known: this node's as they are now, the others' as they said. */
+    List<PairFigures> pairs() {
+        List<PairFigures> pairs = new ArrayList<>(matrix.figures());
+        for (PairFigures pair : registry.figures()) {
+            if (!pair.reader().equals(self.id())) {
+                pairs.add(pair);
+            }
+        }
+        return pairs;
+    }
+
+    /** Conductor: tells the others what has changed, now and then. */
+    int announce(long nowNs) {
+        if (nowNs - announcedNs < ANNOUNCE_NS) {
+            return 0;
+        }
+        announcedNs = nowNs;
+        List<PairFigures> changes = matrix.changes();
+        changes.forEach(registry::announce);
+        return changes.size();
+    }
+}
