@@ -1,5 +1,7 @@
 package io.mooncake.rdma;
 
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.Access;
@@ -35,6 +37,8 @@ final class Cards {
     /** Devices that are to be opened again, and when. */
     private final Map<Device, Long> lost = new HashMap<>();
     private long lastKeyEpoch;
+    /** Where the pools lie, which decides between cards of several nodes. */
+    private volatile int memoryNode = Device.NO_NUMA_NODE;
 
     /**
      * Opens what the configuration names, or every device with an active port. One that cannot be opened is left out with a warning, and tried
@@ -107,15 +111,27 @@ final class Cards {
     }
 
     private void registerAll() {
-        long bytes = 0;
-        for (Region region : fabric.node().regions().open()) {
-            bytes += region.access() != Access.LOCAL_ONLY && HostRegions.isHost(region) ? region.length() : 0;
+        List<Memory> pools = fabric.node()
+                .regions()
+                .open()
+                .stream()
+                .filter(region -> region.access() != Access.LOCAL_ONLY && Reach.isRegistrable(region))
+                .map(Region::memory)
+                .toList();
+        // A device's memory is no memory of the host.
+        MemoryLock.read()
+                .check(pools.stream().filter(HostMemory.class::isInstance).mapToLong(Memory::length).sum()
+                        * nics.size());
+        InParallel.run(nics.size(), i -> nics.get(i).registerAll(fabric.node()));
+        nics.forEach(nic -> nic.registrations().forEach(nic.use::onRegistered));
+        if (nics.stream().mapToInt(nic -> nic.numaNode).distinct().count() > 1) {
+            memoryNode = NumaMaps.read().nodeOf(pools);
         }
-        MemoryLock.read().check(bytes * nics.size());
-        for (Nic nic : nics) {
-            nic.registerAll(fabric.node());
-            nic.registrations().forEach(nic.use::onRegistered);
-        }
+    }
+
+    /** Whether the pools lie on a card's own NUMA node, as far as that makes a difference between cards. Any thread. */
+    boolean isBesideMemory(Nic nic) {
+        return nic.numaNode != Device.NO_NUMA_NODE && nic.numaNode == memoryNode;
     }
 
     /** Those that are open, in the order of preference. */

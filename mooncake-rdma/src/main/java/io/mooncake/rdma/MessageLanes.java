@@ -42,7 +42,7 @@ final class MessageLanes {
 
     MessageLanes(RdmaFabric fabric, RdmaConfig.Limits limits) {
         this.fabric = fabric;
-        used = limits.landingBytes() > 0;
+        used = limits.memory().landingBytes() > 0;
         mostPeers = limits.peers();
         nextTickNs = fabric.nowNs();
     }

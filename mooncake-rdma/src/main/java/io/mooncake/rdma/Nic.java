@@ -47,6 +47,7 @@ final class Nic implements AutoCloseable {
 
     final Device device;
     final long keyEpoch;
+    final int numaNode;
     private final ProtectionDomain domain;
     final CompletionChannel channel;
     final CompletionQueue completions;
@@ -83,6 +84,7 @@ final class Nic implements AutoCloseable {
         this.device = device;
         this.config = config;
         this.keyEpoch = keyEpoch;
+        numaNode = device.numaNode();
         boolean done = false;
         try {
             context = device.open();
@@ -183,7 +185,7 @@ final class Nic implements AutoCloseable {
     MessagePort messages() {
         MessagePort known = messages;
         if (known == null) {
-            known = new MessagePort(this, config.limits().landingBytes());
+            known = new MessagePort(this, config.limits().memory().landingBytes());
             made.push(known::close);
             messages = known;
         }
@@ -243,7 +245,7 @@ final class Nic implements AutoCloseable {
     /** Registers what peers may read already: pools. */
     void registerAll(EngineContext node) {
         for (Region region : node.regions().open()) {
-            if (region.access() != Access.LOCAL_ONLY && HostRegions.isHost(region)) {
+            if (region.access() != Access.LOCAL_ONLY && Reach.isRegistrable(region)) {
                 register(region, node);
             }
         }
@@ -260,20 +262,34 @@ final class Nic implements AutoCloseable {
         if (known != null) {
             return known;
         }
-        if (!HostRegions.isHost(region)) {
-            throw new MooncakeException(Kind.UNSUPPORTED,
-                    region + " is memory of a device, which " + this + " is not told of");
+        if (!Reach.isRegistrable(region)) {
+            throw new MooncakeException(Kind.UNSUPPORTED, region + " is memory of a device, of which " + this
+                    + " cannot be told: register it with its dma-buf, or copy by way of host memory");
         }
         boolean guarded = region.access() == Access.GUARDED;
         Memory guards = guarded ? node.guards().table(region.id()) : null;
         if (guarded && guards == null) {
             throw new MooncakeException(Kind.UNAUTHORIZED, region + " has no guards that could be read");
         }
-        long most = Math.min(config.limits().registrationBytes(),
+        long most = Math.min(config.limits().memory().registrationBytes(),
                 attributes.maxRegionBytes() <= 0 ? Long.MAX_VALUE : attributes.maxRegionBytes());
         Registration made = new Registration(domain, region, guards, most);
         registrations.put(region.id(), made);
         return made;
+    }
+
+    /** Takes a registration from the card: nothing lands by it any more. The registrar. */
+    void deregister(Registration registration) {
+        if (registrations.remove(registration.region().id(), registration)) {
+            registration.close();
+        }
+    }
+
+    /** A ring for short reads, closed with the card. The registrar, once. */
+    BounceRing newBounceRing() {
+        BounceRing ring = new BounceRing(this);
+        made.push(ring::close);
+        return ring;
     }
 
     List<Registration> registrations() {

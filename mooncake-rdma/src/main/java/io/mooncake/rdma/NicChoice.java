@@ -2,7 +2,7 @@ package io.mooncake.rdma;
 
 import java.util.List;
 
-/** Which card a lane uses: one on the peer's wire before others, then the one with the fewest lanes. Pure. */
+/** Which card a lane uses: one on the peer's wire before others, then one beside the pools' memory, then the one with the fewest lanes. Pure. */
 final class NicChoice {
     /** What a subnet's addresses have in common, as long as nobody says more: an IPv4 /24, an IPv6 /64. */
     private static final int IPV4_SUBNET_BITS = 96 + 24;
@@ -12,10 +12,11 @@ final class NicChoice {
      * A card.
      *
      * @param gid its address, 16 bytes
+     * @param besideMemory whether the node's pools lie on its NUMA node
      * @param lanes that it has
      */
     @SuppressWarnings("ArrayRecordComponent") // Never compared.
-    record Candidate(byte[] gid, int lanes) {}
+    record Candidate(byte[] gid, boolean besideMemory, int lanes) {}
 
     private NicChoice() {}
 
@@ -28,14 +29,14 @@ final class NicChoice {
      */
     static int choose(List<Candidate> candidates, List<byte[]> peer) {
         int best = -1;
-        boolean bestNear = false;
+        int bestRank = -1;
         for (int i = 0; i < candidates.size(); i++) {
             Candidate candidate = candidates.get(i);
             boolean near = peer.stream().anyMatch(gid -> isNear(candidate.gid, gid));
-            if (best < 0 || (near && !bestNear)
-                    || (near == bestNear && candidate.lanes < candidates.get(best).lanes)) {
+            int rank = (near ? 2 : 0) + (candidate.besideMemory ? 1 : 0);
+            if (rank > bestRank || (rank == bestRank && candidate.lanes < candidates.get(best).lanes)) {
                 best = i;
-                bestNear = near;
+                bestRank = rank;
             }
         }
         return best;

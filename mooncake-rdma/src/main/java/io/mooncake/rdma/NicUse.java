@@ -2,14 +2,16 @@ package io.mooncake.rdma;
 
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.onesided.ReadRequest;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import org.agrona.collections.Int2IntCounterMap;
 import org.agrona.collections.Int2ObjectHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** What the poller knows of a card: lanes, completions taken and not told, and which regions can be posted to. The poller's. */
+/** What the poller knows of a card: lanes, completions taken and not told, and where reads can land. The poller's. */
 final class NicUse {
     /** Lanes that were not destroyed. */
     int lanes;
@@ -18,6 +20,15 @@ final class NicUse {
     int told;
     private final Int2ObjectHashMap<RdmaLane> byQueuePair = new Int2ObjectHashMap<>();
     private final Int2ObjectHashMap<Registration> known = new Int2ObjectHashMap<>();
+    private static final int MOST_COUNTED = 4096;
+
+    private final Int2IntCounterMap bounced = new Int2IntCounterMap(0);
+    private @Nullable BounceRing ring;
+    private boolean ringAsked;
+    private boolean ringRefused;
+    private long cachedBytes;
+    private long posted;
+    private @Nullable Registration newest;
     private final Set<Integer> asked = new HashSet<>();
     private final Map<Integer, MooncakeException> failures = new HashMap<>();
 
@@ -62,8 +73,91 @@ final class NicUse {
     }
 
     void onRegistered(Registration registration) {
-        known.put(registration.region().id(), registration);
-        asked.remove(registration.region().id());
+        int region = registration.region().id();
+        if (known.put(region, registration) == null && registration.isCached()) {
+            cachedBytes += registration.region().length();
+            newest = registration;
+        }
+        registration.lastRead = posted;
+        asked.remove(region);
+        bounced.remove(region);
+    }
+
+    /** One READ lands in a region by its registration. */
+    void onPosted(Registration registration) {
+        registration.lastRead = ++posted;
+    }
+
+    /**
+     * What is registered beyond a bound.
+     *
+     * @return what was not read into for longest, of what no READ lands in now; it is not known here any more. Null when there is nothing to give
+     *     up
+     */
+    @Nullable
+    Registration takeSurplus(long mostCachedBytes) {
+        Registration oldest = null;
+        if (cachedBytes > mostCachedBytes) {
+            for (Registration one : known.values()) {
+                if (one.isCached() && one.reads == 0 && !one.equals(newest)
+                        && (oldest == null || one.lastRead < oldest.lastRead)) {
+                    oldest = one;
+                }
+            }
+        }
+        if (oldest != null) {
+            onDeregistered(oldest.region().id());
+        }
+        return oldest;
+    }
+
+    /** Where short reads land; null as long as it is not made. */
+    @Nullable
+    BounceRing ring() {
+        return ring;
+    }
+
+    /** The ring, where a request's bytes may bounce there now. */
+    @Nullable
+    BounceRing ringFor(ReadRequest request) {
+        BounceRing made = ring;
+        return made != null && made.hasRoom() && request.bytes() <= DestinationPath.MOST_BOUNCED_BYTES
+                && Reach.isHost(request.destination()) ? made : null;
+    }
+
+    /** Whether a short read finds, or will find, a place in the ring. */
+    boolean canBounce() {
+        BounceRing made = ring;
+        return made == null ? !ringRefused : made.hasRoom();
+    }
+
+    /** Whether somebody has to make the ring now. */
+    boolean mustAskForRing() {
+        boolean first = !ringAsked;
+        ringAsked = true;
+        return first;
+    }
+
+    /** Nobody was there to make it. */
+    void unaskRing() {
+        ringAsked = false;
+    }
+
+    /** The ring, or null: none can be made. */
+    void onRing(@Nullable BounceRing made) {
+        ring = made;
+        ringRefused = made == null;
+    }
+
+    int bouncedBytes(Region region) {
+        return bounced.get(region.id());
+    }
+
+    void onBounced(Region region, long bytes) {
+        if (bounced.size() == MOST_COUNTED) {
+            bounced.clear(); // Of regions that were closed nobody tells.
+        }
+        bounced.addAndGet(region.id(), (int) bytes);
     }
 
     void onFailed(Region region, MooncakeException failure) {
@@ -71,6 +165,9 @@ final class NicUse {
     }
 
     void onDeregistered(int region) {
-        known.remove(region);
+        Registration gone = known.remove(region);
+        if (gone != null && gone.isCached()) {
+            cachedBytes -= gone.region().length();
+        }
     }
 }

@@ -29,7 +29,7 @@ final class NoLane implements Lane {
     }
 
     @Override
-    public boolean isReady(Region destination) {
+    public boolean isReady(Region destination, long readBytes) {
         return false;
     }
 

@@ -102,10 +102,9 @@ public record RdmaConfig(Devices devices, Link link, Window window, Limits limit
      * @param reads reads accepted that have not ended
      * @param peers peers that are read from at once
      * @param served queue pairs for peers that read from this node; the one longest without a sign of use makes room
-     * @param registrationBytes of one registration: larger regions are registered in parts
-     * @param landingBytes of a card's landing region, where peers write long messages, 64 KiB each; 0: no message goes by the cards
+     * @param memory what is registered
      */
-    public record Limits(int reads, int peers, int served, long registrationBytes, long landingBytes) {
+    public record Limits(int reads, int peers, int served, Memory memory) {
         /**
          * Checks the numbers.
          *
@@ -115,6 +114,24 @@ public record RdmaConfig(Devices devices, Link link, Window window, Limits limit
             check("rdma.queue", reads, 1, 1 << 20);
             check("rdma.peers", peers, 1, 1 << 20);
             check("rdma.served", served, 1, 1 << 20);
+        }
+    }
+
+    /**
+     * What is registered with each card.
+     *
+     * @param registrationBytes of one registration: larger regions are registered in parts
+     * @param landingBytes of the landing region, where peers write long messages, 64 KiB each; 0: no message goes by the cards
+     * @param cachedBytes of the caller's regions that are read into; beyond that the one is deregistered that was not read into for longest
+     */
+    public record Memory(long registrationBytes, long landingBytes, long cachedBytes) {
+        /**
+         * Checks the numbers.
+         *
+         * @throws MooncakeException CONFIG_ERROR naming the setting
+         */
+        public Memory {
+            check("rdma.cachedBytes", cachedBytes, 0, Long.MAX_VALUE);
             check("rdma.registrationBytes", registrationBytes, 2 * EngineContext.MAX_CHUNK_BYTES, Long.MAX_VALUE);
             if (landingBytes != 0) {
                 check("rdma.landingBytes", landingBytes, EngineContext.MAX_MESSAGE_BYTES, 1L << 30);
@@ -131,7 +148,7 @@ public record RdmaConfig(Devices devices, Link link, Window window, Limits limit
     public static RdmaConfig defaults() {
         return new RdmaConfig(new Devices(List.of(), 1, null), new Link(14, 6, 16, 0),
                 new Window(4, EngineContext.MAX_CHUNK_BYTES, 4L << 20, 16, 4096),
-                new Limits(4096, 1024, 4096, 64L << 30, 4L << 20), Registrar.THREAD);
+                new Limits(4096, 1024, 4096, new Memory(64L << 30, 4L << 20, 64L << 30)), Registrar.THREAD);
     }
 
     /**

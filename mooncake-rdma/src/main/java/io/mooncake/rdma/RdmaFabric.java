@@ -28,6 +28,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -212,10 +213,15 @@ final class RdmaFabric implements Fabric {
 
     @Nullable
     Nic chooseServing(byte[] peer) {
-        List<Nic> usable = cards.nics().stream().filter(Nic::isUsable).toList();
-        int chosen = NicChoice.choose(
-                usable.stream().map(nic -> new NicChoice.Candidate(nic.gid().raw(), nic.served)).toList(),
-                List.of(peer));
+        return choose(cards.nics(), nic -> nic.served, List.of(peer));
+    }
+
+    private @Nullable Nic choose(List<Nic> nics, ToIntFunction<Nic> lanesOf, List<byte[]> peer) {
+        List<Nic> usable = nics.stream().filter(Nic::isUsable).toList();
+        int chosen = NicChoice.choose(usable.stream()
+                .map(nic -> new NicChoice.Candidate(nic.gid().raw(), cards.isBesideMemory(nic),
+                        lanesOf.applyAsInt(nic)))
+                .toList(), peer);
         return chosen < 0 ? null : usable.get(chosen);
     }
 
@@ -223,7 +229,10 @@ final class RdmaFabric implements Fabric {
     Registration registered(Nic nic, Region region) {
         try {
             Registration registration = nic.register(region, node);
-            tell(() -> nic.use.onRegistered(registration));
+            tell(() -> {
+                nic.use.onRegistered(registration);
+                giveUpSurplus(nic);
+            });
             return registration;
         } catch (MooncakeException e) {
             if (e.kind() == Kind.PEER_UNREACHABLE) {
@@ -277,14 +286,51 @@ final class RdmaFabric implements Fabric {
         }
     }
 
-    boolean isRegistered(Nic nic, Region region) {
-        if (nic.use.find(region) != null) {
-            return true;
+    /** Whether a read can land in a region now. What is missing for that is begun. */
+    boolean canLand(Nic nic, Region region, long readBytes) {
+        NicUse use = nic.use;
+        return switch (DestinationPath.of(use.find(region) != null, readBytes, use.bouncedBytes(region),
+                Reach.isHost(region) && use.canBounce())) {
+            case DIRECT -> true;
+            case BOUNCE -> use.ring() != null || beginRing(nic);
+            case REGISTER -> begin(nic, region);
+        };
+    }
+
+    private boolean beginRing(Nic nic) {
+        if (nic.use.mustAskForRing() && !registrar.offer(() -> makeRing(nic))) {
+            nic.use.unaskRing();
         }
+        return false;
+    }
+
+    private boolean begin(Nic nic, Region region) {
         if (nic.use.mustAsk(region) && !registrar.offer(() -> register(nic, region))) {
             nic.use.unask(region);
         }
         return false;
+    }
+
+    private void makeRing(Nic nic) {
+        BounceRing ring = null;
+        try {
+            ring = nic.newBounceRing();
+        } catch (VerbsException e) {
+            log(nic + " has no ring for short reads: their destinations are registered", e);
+        }
+        BounceRing made = ring;
+        tell(() -> nic.use.onRing(made));
+    }
+
+    /** Keeps what is registered of the callers' regions within its bound. */
+    private void giveUpSurplus(Nic nic) {
+        for (Registration surplus; (surplus = nic.use.takeSurplus(config.limits().memory().cachedBytes())) != null;) {
+            Registration gone = surplus;
+            if (!registrar.offer(() -> nic.deregister(gone))) {
+                nic.use.onRegistered(gone);
+                return;
+            }
+        }
     }
 
     private void register(Nic nic, Region region) {
@@ -328,7 +374,7 @@ final class RdmaFabric implements Fabric {
 
     @Override
     public boolean canWrite(Region destination) {
-        return HostRegions.isWritable(destination);
+        return Reach.isWritable(destination);
     }
 
     @Override
@@ -354,11 +400,7 @@ final class RdmaFabric implements Fabric {
     /** The card for a lane to a peer; null when there is none now. */
     @Nullable
     Nic choose(Peer peer) {
-        List<Nic> usable = nics.stream().filter(Nic::isUsable).toList();
-        int chosen = NicChoice.choose(
-                usable.stream().map(nic -> new NicChoice.Candidate(nic.gid().raw(), nic.use.lanes)).toList(),
-                Addresses.parse(peer.addresses().getOrDefault(NAME, "")));
-        return chosen < 0 ? null : usable.get(chosen);
+        return choose(nics, nic -> nic.use.lanes, Addresses.parse(peer.addresses().getOrDefault(NAME, "")));
     }
 
     /** Has a lane connected. */
@@ -397,7 +439,6 @@ final class RdmaFabric implements Fabric {
         int polled = 0;
         for (NotPosted failed; polled < limit && (failed = notPosted.poll()) != null; polled++) {
             failed.lane.onBroken(failed.cause);
-            failed.lane.onCompleted();
             completions.onCompletion(failed.cookie, RequestEnd.FAILED);
         }
         for (int i = 0; i < nics.size() && polled < limit; i++) {
@@ -440,7 +481,7 @@ final class RdmaFabric implements Fabric {
     private static void report(NicUse use, Completion completion, Completions completions) {
         RdmaLane lane = use.lane(completion.queuePair());
         if (lane != null) {
-            lane.onCompleted();
+            lane.onCompleted(completion.isSuccess());
         }
         if (completion.isSuccess()) {
             completions.onCompletion(completion.cookie(), RequestEnd.OK);

@@ -27,7 +27,7 @@ final class RdmaLane extends RequestedLane implements Lane {
     private final Int2ObjectHashMap<RdmaRegion> regions = new Int2ObjectHashMap<>();
     private final WorkRequestRing ring;
     private final long[] filled;
-    private int outstanding;
+    private final OutstandingReads outstanding;
     private boolean destroyed;
     private int openQueuePair;
 
@@ -37,6 +37,7 @@ final class RdmaLane extends RequestedLane implements Lane {
         int requests = fabric.limits().requestsPerLane();
         ring = new WorkRequestRing(requests);
         filled = new long[requests];
+        outstanding = new OutstandingReads(requests);
     }
 
     @Override
@@ -109,15 +110,16 @@ final class RdmaLane extends RequestedLane implements Lane {
     }
 
     @Override
-    public boolean isReady(Region destination) {
-        return fabric.isRegistered(nic, destination);
+    public boolean isReady(Region destination, long readBytes) {
+        return fabric.canLand(nic, destination, readBytes);
     }
 
     @Override
     public boolean post(ReadRequest request) {
         Region destination = request.destination();
         Registration local = nic.use.find(destination);
-        if (local == null || !ring.hasRoom()) {
+        BounceRing bounce = local == null ? nic.use.ringFor(request) : null;
+        if ((local == null && bounce == null) || !ring.hasRoom() || outstanding.isFull()) {
             return false;
         }
         RdmaRegion source = (RdmaRegion) request.source();
@@ -129,13 +131,20 @@ final class RdmaLane extends RequestedLane implements Lane {
         }
         filled[ring.filled()] = request.cookie();
         // Each with a completion: a chunk counts only when its own was seen.
-        ring.read(request.cookie(), true)
-                .remote(source.address(ofGuards, from), source.key(ofGuards, from))
-                .local(destination.memory().address() + to, (int) request.bytes(), local.localKey(to));
+        ring.read(request.cookie(), true).remote(source.address(ofGuards, from), source.key(ofGuards, from));
+        if (local != null) {
+            ring.local(destination.memory().address() + to, (int) request.bytes(), local.localKey(to));
+            outstanding.addDirect(local);
+            nic.use.onPosted(local);
+        } else if (bounce != null) {
+            int place = bounce.take();
+            ring.local(bounce.address(place), (int) request.bytes(), bounce.key());
+            outstanding.addBounced(bounce, place, request);
+            nic.use.onBounced(destination, request.bytes());
+        }
         if (request.isFenced()) {
             ring.fenced();
         }
-        outstanding++;
         return true;
     }
 
@@ -151,14 +160,15 @@ final class RdmaLane extends RequestedLane implements Lane {
             MooncakeException cause = new MooncakeException(Kind.PEER_UNREACHABLE,
                     this + ": ibv_post_send took " + taken + " of " + count + " requests, errno " + ring.refusal());
             for (int i = taken; i < count; i++) {
+                outstanding.dropLast();
                 fabric.onNotPosted(this, filled[i], cause);
             }
         }
     }
 
-    /** One of its requests has ended. */
-    void onCompleted() {
-        outstanding--;
+    /** The first of its requests has ended. */
+    void onCompleted(boolean arrived) {
+        outstanding.endFirst(arrived);
     }
 
     @Override
@@ -173,11 +183,12 @@ final class RdmaLane extends RequestedLane implements Lane {
         }
         destroyed = true;
         ring.clear();
-        if (outstanding > 0) {
+        if (outstanding.size() > 0) {
             end();
         } else {
             fabric.later(this::end);
         }
+        outstanding.dropAll();
         nic.use.onDestroyed(openQueuePair, this);
         fabric.onDestroyed(this);
     }

@@ -1,6 +1,9 @@
 package io.mooncake.rdma;
 
 import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.DmaBuf;
+import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.EngineContext;
@@ -10,9 +13,10 @@ import io.mooncake.rdma.LaneMessage.Keys;
 import io.mooncake.rdma.verbs.Access;
 import io.mooncake.rdma.verbs.MemoryRegion;
 import io.mooncake.rdma.verbs.ProtectionDomain;
+import io.mooncake.rdma.verbs.Provider;
 import io.mooncake.rdma.verbs.VerbsException;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,15 +37,19 @@ final class Registration implements AutoCloseable {
     private final Region region;
     private final long stride;
     private final int[] localKeys;
-    private final List<MemoryRegion> parts = new ArrayList<>();
+    private final @Nullable MemoryRegion[] parts;
     private @Nullable MemoryRegion guards;
     private final boolean retained;
+
+    /** READs outstanding into it, and when the last one was posted, in READs; the poller's. */
+    int reads;
+    long lastRead;
 
     /**
      * Registers a region.
      *
      * @param domain of the card
-     * @param region host memory
+     * @param region host memory, or a device's that is a dma-buf
      * @param guardTable what its guards are in; null for a region without
      * @param mostBytes of one registration
      * @throws MooncakeException what the card or the kernel said, with the remedy; then nothing is registered
@@ -51,6 +59,7 @@ final class Registration implements AutoCloseable {
         long length = region.length();
         stride = length <= mostBytes ? length : mostBytes - OVERLAP_BYTES;
         localKeys = new int[(int) ((length - 1) / stride) + 1];
+        parts = new MemoryRegion[localKeys.length];
         // As long as peers may read it, its memory stays: closing the region waits until the card has forgotten it.
         retained = isReadable(region) && region.retain();
         try {
@@ -62,24 +71,34 @@ final class Registration implements AutoCloseable {
                         + localKeys.length + " registrations of " + mostBytes + " bytes, more than "
                         + LaneMessages.MAX_KEYS + ": raise rdma.registrationBytes, or make it smaller");
             }
-            for (int i = 0; i < localKeys.length; i++) {
+            InParallel.run(parts.length, i -> {
                 long from = i * stride;
-                MemoryRegion part = domain.register(region.memory().address() + from,
-                        Math.min(length - from, stride + OVERLAP_BYTES), accessOf(region));
-                parts.add(part);
+                MemoryRegion part = register(domain, region, from, Math.min(length - from, stride + OVERLAP_BYTES));
+                parts[i] = part;
                 localKeys[i] = part.localKey();
-            }
+            });
             if (guardTable != null) {
                 guards = domain.register(guardTable.address(), guardTable.length(), Access.REMOTE_READ);
             }
         } catch (VerbsException e) {
             close();
             throw new MooncakeException(e.asMooncake().kind(), region + " of " + length + " bytes: " + e.getMessage()
-                    + MemoryLock.hint(), e);
+                    + (Reach.isHost(region) ? MemoryLock.hint() : ""), e);
         } catch (MooncakeException e) {
             close();
             throw e;
         }
+    }
+
+    private static MemoryRegion register(ProtectionDomain domain, Region region, long from, long bytes) {
+        return switch (region.memory()) {
+            case HostMemory host -> domain.register(host.address() + from, bytes, accessOf(region));
+            case DeviceMemory device -> {
+                DmaBuf buffer = Objects.requireNonNull(device.dmaBuf());
+                yield domain.register(new Provider.DmaBuf(buffer.fd(), buffer.offset() + from, bytes,
+                        device.address() + from), accessOf(region));
+            }
+        };
     }
 
     private static boolean isReadable(Region region) {
@@ -88,11 +107,17 @@ final class Registration implements AutoCloseable {
 
     private static int accessOf(Region region) {
         int remote = isReadable(region) ? Access.REMOTE_READ : 0;
-        return remote | (HostRegions.isWritable(region) ? Access.LOCAL_WRITE : 0);
+        return remote | (Reach.isWritable(region) ? Access.LOCAL_WRITE : 0);
     }
 
     Region region() {
         return region;
+    }
+
+    /** Whether it is of a region that only this node knows, and worth to be given up: it is made again when it is needed. */
+    boolean isCached() {
+        return region.access() == io.mooncake.core.transfer.Access.LOCAL_ONLY
+                && region.length() > DestinationPath.MOST_BOUNCED_BYTES;
     }
 
     /** Whether it uses the region, so that the region stays as long as this does. */
@@ -114,7 +139,7 @@ final class Registration implements AutoCloseable {
     Keys keys(long lane, long keyEpoch) {
         MemoryRegion table = guards;
         return new Keys(lane, region.id(), keyEpoch, region.memory().address(), region.length(), stride,
-                parts.stream().map(MemoryRegion::remoteKey).toList(), table == null
+                Arrays.stream(parts).map(part -> Objects.requireNonNull(part).remoteKey()).toList(), table == null
                         ? GuardKeys.NONE
                         : new GuardKeys(table.address(), table.length(), table.remoteKey()));
     }
@@ -122,10 +147,13 @@ final class Registration implements AutoCloseable {
     /** Takes it from the card: READs of peers under way fail. */
     @Override
     public void close() {
-        for (MemoryRegion part : parts) {
-            part.close();
+        for (int i = 0; i < parts.length; i++) {
+            MemoryRegion part = parts[i];
+            if (part != null) {
+                part.close();
+                parts[i] = null;
+            }
         }
-        parts.clear();
         MemoryRegion table = guards;
         if (table != null) {
             table.close();

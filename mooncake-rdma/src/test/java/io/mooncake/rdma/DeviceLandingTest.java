@@ -1,9 +1,11 @@
 package io.mooncake.rdma;
 
 import io.mooncake.rdma.rig.RdmaDevices;
+import io.mooncake.rdma.verbs.Device;
 import io.mooncake.rdma.verbs.NativeProvider;
 import io.mooncake.rdma.verbs.Provider;
 import io.mooncake.testing.EngineRig;
+import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 
@@ -20,7 +22,12 @@ final class DeviceLandingTest extends LandingTest {
 
     @Override
     EngineRig newRig(RdmaConfig.Limits limits) {
-        real = new DeviceRig(RdmaConfig.defaults().withRegistrar(RdmaConfig.Registrar.POLLER).withLimits(limits));
+        // One card: each has a landing region of its own.
+        String card = Device.list(new NativeProvider()).getFirst().name();
+        real = new DeviceRig(RdmaConfig.defaults()
+                .withRegistrar(RdmaConfig.Registrar.POLLER)
+                .withDevices(new RdmaConfig.Devices(List.of(card), 1, null))
+                .withLimits(limits));
         return real;
     }
 

@@ -28,7 +28,8 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(120)
 abstract class LandingTest {
     /** One piece alone, so that whoever writes late meets the next one. */
-    static final RdmaConfig.Limits ONE_PIECE = new RdmaConfig.Limits(4096, 1024, 4096, 64L << 30, 64 << 10);
+    static final RdmaConfig.Limits ONE_PIECE = new RdmaConfig.Limits(4096, 1024, 4096,
+            new RdmaConfig.Memory(64L << 30, 64 << 10, 64L << 30));
 
     private final List<RogueWriter> writers = new ArrayList<>();
     EngineRig rig;

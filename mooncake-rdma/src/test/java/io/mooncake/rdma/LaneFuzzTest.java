@@ -16,6 +16,7 @@ import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.EngineRig.Reading;
 import io.mooncake.testing.Fuzz;
 import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
 import org.junit.jupiter.api.Test;
 
 /** Bytes from peers that are not what they should be. */
@@ -41,6 +42,29 @@ final class LaneFuzzTest {
                 RdmaRegion region = new RdmaRegion();
                 region.answer(keys);
                 region.key(false, keys.length() - 1);
+            }
+        });
+    }
+
+    /** Frames are checked before anything of them is used. */
+    @Test
+    void shouldRefuseOrReadAnyFrame() {
+        Fuzz.run("lanes", 20_000, (input, random) -> {
+            MemorySegment frame = MemorySegment.ofArray(input).asSlice(0, Math.min(input.length, Frames.FRAME_BYTES));
+            if (frame.byteSize() > 0 && random.nextBoolean()) {
+                frame.set(ValueLayout.JAVA_BYTE, 0, (byte) (1 + random.nextInt(4)));
+            }
+            try {
+                switch (Frames.type(frame)) {
+                    case Frames.MESSAGE -> assertEquals(Frames.length(frame), Frames.message(frame).length);
+                    case Frames.SEAL -> assertTrue(
+                            Frames.length(frame) >= 0 && Frames.length(frame) <= LandingRegion.PIECE_BYTES);
+                    case Frames.ANSWER -> assertTrue(
+                            Frames.number(frame) == 0 || Frames.grant(frame).number() == Frames.number(frame));
+                    default -> assertEquals(Frames.HEADER_BYTES, frame.byteSize());
+                }
+            } catch (MooncakeException e) {
+                assertEquals(Kind.PROTOCOL_ERROR, e.kind());
             }
         });
     }

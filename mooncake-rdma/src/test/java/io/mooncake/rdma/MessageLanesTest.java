@@ -133,7 +133,8 @@ final class MessageLanesTest {
 
     @Test
     void shouldUseTheOtherEngineWhereThePeerTakesNoMessages() {
-        rig.configOf("deaf", RdmaRig.config().withLimits(new RdmaConfig.Limits(16, 16, 16, 1L << 30, 0)));
+        rig.configOf("deaf", RdmaRig.config()
+                .withLimits(new RdmaConfig.Limits(16, 16, 16, new RdmaConfig.Memory(1L << 30, 0, 64L << 30))));
         receiver = rig.side("deaf");
         for (int i = 0; i < 50; i++) {
             send(text(i));
@@ -208,7 +209,7 @@ final class MessageLanesTest {
 
     @Test
     void shouldServeManySendersWithFewGrants() {
-        restart(new RdmaConfig.Limits(64, 64, 64, 1L << 30, 3 * LONG));
+        restart(new RdmaConfig.Limits(64, 64, 64, new RdmaConfig.Memory(1L << 30, 3 * LONG, 64L << 30)));
         List<EngineRig.Side> senders = new ArrayList<>();
         for (int i = 0; i < 12; i++) {
             senders.add(rig.side("s" + i));

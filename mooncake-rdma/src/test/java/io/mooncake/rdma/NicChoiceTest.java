@@ -21,17 +21,27 @@ final class NicChoiceTest {
 
     @Test
     void shouldTakeTheOneOnThePeersSubnetHoweverManyLanesItHas() {
-        List<Candidate> cards = List.of(new Candidate(A1, 0), new Candidate(B1, 9));
+        List<Candidate> cards = List.of(new Candidate(A1, false, 0), new Candidate(B1, false, 9));
         assertEquals(1, NicChoice.choose(cards, List.of(B2)));
         assertEquals(0, NicChoice.choose(cards, List.of(A2)));
     }
 
     @Test
     void shouldTakeTheOneWithTheFewestLanesOfSeveral() {
-        List<Candidate> cards = List.of(new Candidate(A1, 2), new Candidate(B1, 1), new Candidate(B2, 1));
+        List<Candidate> cards = List.of(new Candidate(A1, false, 2), new Candidate(B1, false, 1),
+                new Candidate(B2, false, 1));
         assertEquals(1, NicChoice.choose(cards, List.of(A2, B2)));
         assertEquals(1, NicChoice.choose(cards, List.of()));
         assertEquals(-1, NicChoice.choose(List.of(), List.of(A2)));
+    }
+
+    @Test
+    void shouldTakeTheOneBesideTheMemoryOfThoseOnThePeersSubnet() {
+        List<Candidate> cards = List.of(new Candidate(A1, false, 0), new Candidate(A2, true, 7),
+                new Candidate(A2, true, 6), new Candidate(B1, true, 0));
+        assertEquals(2, NicChoice.choose(cards, List.of(A1)));
+        assertEquals(3, NicChoice.choose(cards, List.of()));
+        assertEquals(0, NicChoice.choose(cards.subList(0, 1), List.of(B2)), "none beside it is left");
     }
 
     @Test
@@ -39,7 +49,8 @@ final class NicChoiceTest {
         byte[] near = HexFormat.of().parseHex("20010db8000000010000000000000001");
         byte[] far = HexFormat.of().parseHex("20010db8000000020000000000000001");
         byte[] peer = HexFormat.of().parseHex("20010db80000000100000000000000ff");
-        assertEquals(1, NicChoice.choose(List.of(new Candidate(far, 0), new Candidate(near, 5)), List.of(peer)));
+        assertEquals(1,
+                NicChoice.choose(List.of(new Candidate(far, false, 0), new Candidate(near, false, 5)), List.of(peer)));
     }
 
     @Test

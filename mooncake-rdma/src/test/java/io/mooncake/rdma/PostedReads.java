@@ -80,7 +80,7 @@ public final class PostedReads implements AutoCloseable {
                 });
         until(() -> open[0]);
         source = lane.region(readable.id());
-        until(() -> source.isAnswered() && lane.isReady(destination));
+        until(() -> source.isAnswered() && lane.isReady(destination, Long.MAX_VALUE));
     }
 
     private void until(BooleanSupplier done) {

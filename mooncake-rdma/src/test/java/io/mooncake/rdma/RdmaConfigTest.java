@@ -26,8 +26,10 @@ final class RdmaConfigTest {
         assertRefused("rdma.retries = 7", () -> new RdmaConfig.Link(14, 7, 16, 0));
         assertRefused("rdma.mtu = 1500", () -> new RdmaConfig.Link(14, 6, 16, 1500));
         assertRefused("rdma.chunkBytes", () -> new RdmaConfig.Window(4, (1 << 20) + 1, 1 << 20, 16, 64));
-        assertRefused("rdma.registrationBytes", () -> new RdmaConfig.Limits(1, 1, 1, 1 << 20, 0));
-        assertRefused("rdma.landingBytes", () -> new RdmaConfig.Limits(1, 1, 1, 4 << 20, 65_535));
+        assertRefused("rdma.registrationBytes",
+                () -> new RdmaConfig.Limits(1, 1, 1, new RdmaConfig.Memory(1 << 20, 0, 64L << 30)));
+        assertRefused("rdma.landingBytes",
+                () -> new RdmaConfig.Limits(1, 1, 1, new RdmaConfig.Memory(4 << 20, 65_535, 64L << 30)));
         assertRefused("twice", () -> new RdmaConfig.Devices(List.of("a", "a"), 1, null));
         assertRefused("rdma.port", () -> new RdmaConfig.Devices(List.of(), 0, null));
     }

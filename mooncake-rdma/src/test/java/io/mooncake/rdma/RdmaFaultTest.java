@@ -285,17 +285,17 @@ final class RdmaFaultTest {
 
     @Test
     void shouldSayWhichRegionCannotBeRegisteredAndGoOn() {
-        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        Region source = owner.register(rig.pattern(DestinationPath.MOST_BOUNCED_BYTES + 1), Access.READABLE);
         assertReads(source);
         card(reader).failRegistrations(0, ENOMEM);
-        MemorySegment to = rig.filled(4096, FILL);
+        MemorySegment to = rig.filled(DestinationPath.MOST_BOUNCED_BYTES + 1, FILL);
         Region into = reader.own(to);
-        Reading refused = ended(reader.read(owner, source, 0, 4096, into));
+        Reading refused = ended(reader.read(owner, source, 0, source.length(), into));
         assertEquals(ReadStatus.REFUSED, refused.status);
         assertEquals(Kind.OUT_OF_MEMORY, refused.cause().kind());
         assertTrue(refused.cause().getMessage().contains(into.toString()), () -> refused.cause().getMessage());
         card(reader).failRegistrations(Integer.MAX_VALUE, 0);
-        assertEquals(ReadStatus.OK, ended(reader.read(owner, source, 0, 4096, into)).status);
+        assertEquals(ReadStatus.OK, ended(reader.read(owner, source, 0, source.length(), into)).status);
 
         card(owner).failRegistrations(0, ENOMEM);
         Region more = owner.register(rig.pattern(4096), Access.READABLE);
@@ -317,7 +317,8 @@ final class RdmaFaultTest {
     @Test
     void shouldReadRegionsThatNeedManyRegistrations() {
         restart(new RdmaRig(3, RdmaRig.config()
-                .withLimits(new RdmaConfig.Limits(4096, 1024, 4096, 3L << 20, 1L << 20))));
+                .withLimits(new RdmaConfig.Limits(4096, 1024, 4096,
+                        new RdmaConfig.Memory(3L << 20, 1L << 20, 64L << 30)))));
         Region source = owner.register(rig.pattern(23L << 20), Access.READABLE);
         assertReads(source);
         // Each part overlaps the next one by the longest request: 2 MiB apart, 3 MiB long.
@@ -424,7 +425,9 @@ final class RdmaFaultTest {
 
     @Test
     void shouldPushOutALaneThatNobodyAskedThroughWhenThereAreTooMany() {
-        restart(new RdmaRig(5, RdmaRig.config().withLimits(new RdmaConfig.Limits(4096, 1024, 6, 1L << 30, 1L << 20))));
+        restart(new RdmaRig(5, RdmaRig.config()
+                .withLimits(
+                        new RdmaConfig.Limits(4096, 1024, 6, new RdmaConfig.Memory(1L << 30, 1L << 20, 64L << 30)))));
         Region source = owner.register(rig.pattern(4096), Access.READABLE);
         for (int i = 0; i < 5; i++) {
             EngineRig.Side one = rig.side("reader" + i);

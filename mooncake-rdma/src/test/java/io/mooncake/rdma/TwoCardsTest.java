@@ -1,7 +1,10 @@
 package io.mooncake.rdma;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.ReadStatus;
@@ -9,6 +12,7 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.rdma.sim.SimulatedDevice;
 import io.mooncake.testing.EngineRig;
 import java.lang.foreign.MemorySegment;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /** What is registered with several cards is given back by all of them. */
@@ -35,6 +39,31 @@ class TwoCardsTest {
             source.close();
             assertEquals(0, source.uses());
             assertEquals(0, second.registered());
+        }
+    }
+
+    @Test
+    void shouldUseTheCardBesideThePoolAndTheOtherWhenThatIsLost() {
+        try (RdmaRig rig = new RdmaRig()) {
+            MemorySegment pool = rig.pattern(8 * BYTES);
+            int node = NumaMaps.read().nodeOf(List.of(Memory.of(pool)));
+            assumeTrue(node >= 0, "the kernel does not say where memory lies");
+            rig.host("reader").cards().getFirst().numaNode("" + (node + 1));
+            rig.host("reader").addDevice("sim1", 0x0A4D_0051).numaNode("" + node);
+            rig.poolOf("reader", pool);
+            EngineRig.Side owner = rig.side(new NodeId("owner", 1000));
+            EngineRig.Side reader = rig.side(new NodeId("reader", 1000));
+            SimulatedDevice far = rig.host("reader").cards().getFirst();
+            SimulatedDevice beside = rig.host("reader").cards().getLast();
+            int farBefore = far.registered();
+            Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+            Region into = reader.own(rig.filled(BYTES, EngineRig.FILL));
+            read(rig, reader, owner, source, into);
+            assertEquals(farBefore, far.registered(), "nothing was to land by it");
+            beside.portDown();
+            rig.settle();
+            read(rig, reader, owner, source, into);
+            assertTrue(far.registered() > farBefore);
         }
     }
 

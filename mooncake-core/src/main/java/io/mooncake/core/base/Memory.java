@@ -2,6 +2,7 @@ package io.mooncake.core.base;
 
 import io.mooncake.core.base.MooncakeException.Kind;
 import java.lang.foreign.MemorySegment;
+import org.jspecify.annotations.Nullable;
 
 /** A piece of memory described, not owned: host memory or memory of a device. Immutable. */
 public sealed interface Memory {
@@ -71,8 +72,14 @@ public sealed interface Memory {
      * @param device the device's number
      * @param address first byte on the device
      * @param length bytes, more than 0
+     * @param dmaBuf how other devices reach it; null where they do not
      */
-    record DeviceMemory(int device, long address, long length) implements Memory {
+    record DeviceMemory(int device, long address, long length, @Nullable DmaBuf dmaBuf) implements Memory {
+        /** A device's memory that no other device reaches. */
+        public DeviceMemory(int device, long address, long length) {
+            this(device, address, length, null);
+        }
+
         /**
          * Checks the numbers.
          *
@@ -83,6 +90,38 @@ public sealed interface Memory {
                 throw new MooncakeException(Kind.INVALID_ARGUMENT,
                         "device memory: device " + device + " must not be negative, length " + length
                                 + " must be positive");
+            }
+        }
+
+        /**
+         * A part of it.
+         *
+         * @param offset of its first byte
+         * @param partLength bytes
+         * @return as reachable as the whole
+         */
+        public DeviceMemory part(long offset, long partLength) {
+            return new DeviceMemory(device, address + offset, partLength,
+                    dmaBuf == null ? null : new DmaBuf(dmaBuf.fd, dmaBuf.offset + offset));
+        }
+    }
+
+    /**
+     * Memory of a device as a dma-buf of the kernel, which network cards can be told of.
+     *
+     * @param fd its file descriptor, open for as long as the memory is registered
+     * @param offset of the memory's first byte in it
+     */
+    record DmaBuf(int fd, long offset) {
+        /**
+         * Checks the numbers.
+         *
+         * @throws MooncakeException INVALID_ARGUMENT
+         */
+        public DmaBuf {
+            if (fd < 0 || offset < 0) {
+                throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                        "dma-buf: file descriptor " + fd + " and offset " + offset + " must not be negative");
             }
         }
     }

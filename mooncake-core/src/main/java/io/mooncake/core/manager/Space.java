@@ -35,7 +35,7 @@ record Space(BlockPool pool, Region region, ForeignPins foreignPins, int first) 
         long offset = pool.offset(slot - first);
         return switch (pool.memory()) {
             case HostMemory host -> Memory.of(host.segment().asSlice(offset, length));
-            case DeviceMemory device -> new DeviceMemory(device.device(), device.address() + offset, length);
+            case DeviceMemory device -> device.part(offset, length);
         };
     }
 }

@@ -24,7 +24,7 @@ abstract sealed class NativeObject implements AutoCloseable permits Context, Pro
     private volatile boolean closed;
 
     /**
-     * Makes the native object while its parents are kept from closing.
+     * Makes the native object while its parents are kept from closing; others may be made of them meanwhile.
      *
      * @param call the call's name, for the error
      * @param make answers with the object's address or the negated errno
@@ -33,19 +33,30 @@ abstract sealed class NativeObject implements AutoCloseable permits Context, Pro
         this.provider = provider;
         this.name = name;
         this.parents = parents;
-        adopted(0, call, make);
+        boolean made = false;
+        try {
+            parents.forEach(this::join);
+            handle = VerbsException.check(make.getAsLong(), call, name);
+            made = true;
+        } finally {
+            if (!made) {
+                leaveParents();
+            }
+        }
     }
 
-    private void adopted(int parent, String call, LongSupplier make) {
-        if (parent == parents.size()) {
-            handle = VerbsException.check(make.getAsLong(), call, name);
-            return;
+    private void join(NativeObject parent) {
+        synchronized (parent) {
+            parent.requireOpen();
+            parent.children.add(this);
         }
-        NativeObject p = parents.get(parent);
-        synchronized (p) {
-            p.requireOpen();
-            adopted(parent + 1, call, make);
-            p.children.add(this);
+    }
+
+    private void leaveParents() {
+        for (NativeObject parent : parents) {
+            synchronized (parent) {
+                parent.children.remove(this);
+            }
         }
     }
 
@@ -102,11 +113,7 @@ abstract sealed class NativeObject implements AutoCloseable permits Context, Pro
             closed = true;
             release();
         }
-        for (NativeObject parent : parents) {
-            synchronized (parent) {
-                parent.children.remove(this);
-            }
-        }
+        leaveParents();
     }
 
     @Override

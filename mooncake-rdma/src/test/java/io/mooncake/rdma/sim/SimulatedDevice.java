@@ -22,6 +22,7 @@ public final class SimulatedDevice {
     private int nextStatus;
     private int postsRefused;
     private boolean queuesDead;
+    private boolean dmaBufs;
     private String numaNode = "0";
     private boolean writesDoubled;
 
@@ -120,6 +121,15 @@ public final class SimulatedDevice {
     /** The next requests are not taken, as by a driver without memory. */
     public void refusePosts(int requests) {
         postsRefused = requests;
+    }
+
+    /** From now on it can be told of other devices' memory, whose addresses are this process's own here. */
+    public void takeDmaBufs() {
+        dmaBufs = true;
+    }
+
+    boolean takesDmaBufs() {
+        return dmaBufs;
     }
 
     /** From now on what it writes into a peer's memory arrives a second time, within a millisecond: packets that were on another way. */

@@ -21,14 +21,14 @@ import java.util.Set;
 
 /**
  * What the library of one host shows, over the simulated network. Reads and writes the real structures, refuses what verbs refuse, and
- * fails a test that uses an object after its end. One thread, but for {@link #await} and {@link #signal}.
+ * fails a test that uses an object after its end. One thread, but for {@link #await}, {@link #signal} and {@link #regMr}.
  */
 public final class SimulatedProvider implements Provider, Provider.DataPath {
     private static final int ENODEV = 19;
     private static final int EINVAL = 22;
     private static final int EBUSY = 16;
     private static final int EAGAIN = 11;
-    private static final int ENOSYS = 38;
+    private static final int EOPNOTSUPP = 95;
     private static final int ENODATA = 61;
     private static final int EIO = 5;
     private static final int ENOMEM = 12;
@@ -220,7 +220,7 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
     }
 
     @Override
-    public long regMr(long pd, long address, long length, int access) {
+    public synchronized long regMr(long pd, long address, long length, int access) {
         SimulatedDomain domain = get(pd, SimulatedDomain.class);
         if (length <= 0 || domain.context.isDead()) {
             return length <= 0 ? -EINVAL : -EIO;
@@ -239,7 +239,9 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
 
     @Override
     public long regDmabufMr(long pd, DmaBuf memory, int access) {
-        return -ENOSYS;
+        return get(pd, SimulatedDomain.class).context.device.takesDmaBufs()
+                ? regMr(pd, memory.iova(), memory.length(), access)
+                : -EOPNOTSUPP;
     }
 
     @Override

@@ -17,15 +17,16 @@ public interface Lane {
     RemoteRegion region(int number);
 
     /**
-     * Whether requests into a region of this node can be posted. Where the fabric does not know it yet, the first question makes it
+     * Whether requests of a read into a region of this node can be posted. Where the fabric does not know it yet, the first question makes it
      * learn.
      *
      * @param destination where bytes are to land
+     * @param readBytes of the whole read that they belong to, by which a fabric may choose the way
      * @return false: ask again later
      * @throws io.mooncake.core.base.MooncakeException when the fabric could not learn it, for example OUT_OF_MEMORY; asked again, it
      *     tries again
      */
-    boolean isReady(Region destination);
+    boolean isReady(Region destination, long readBytes);
 
     /**
      * Posts a READ. Requests of a lane begin in the order of posting and complete in it, but their bytes may be fetched and may land

@@ -7,6 +7,7 @@ import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.Region;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -334,8 +335,10 @@ final class PeerPaths {
     /** Whether the read's bytes and its proofs can be posted; a read that never can be ends. */
     private boolean isReady(LaneState lane, ReadProgress read) {
         try {
-            return lane.lane().isReady(poller.landing().region())
-                    && (read.read().length() == 0 || lane.lane().isReady(read.read().destination()));
+            Region proofs = poller.landing().region();
+            long bytes = read.read().length();
+            return lane.lane().isReady(proofs, Long.MAX_VALUE)
+                    && (bytes == 0 || lane.lane().isReady(read.read().destination(), bytes));
         } catch (MooncakeException e) {
             poller.finish(read, ReadStatus.REFUSED,
                     new MooncakeException(e.kind(), read.read() + ": " + e.getMessage(), e));

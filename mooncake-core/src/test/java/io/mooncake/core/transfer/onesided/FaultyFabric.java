@@ -142,8 +142,8 @@ public final class FaultyFabric implements Fabric {
         }
 
         @Override
-        public boolean isReady(Region destination) {
-            return inner.isReady(destination);
+        public boolean isReady(Region destination, long readBytes) {
+            return inner.isReady(destination, readBytes);
         }
 
         @Override

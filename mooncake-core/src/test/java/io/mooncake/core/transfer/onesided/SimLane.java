@@ -124,7 +124,7 @@ public final class SimLane implements Lane {
     }
 
     @Override
-    public boolean isReady(Region destination) {
+    public boolean isReady(Region destination, long readBytes) {
         return true;
     }
 

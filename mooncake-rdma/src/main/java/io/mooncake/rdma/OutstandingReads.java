@@ -1,0 +1,97 @@
+package io.mooncake.rdma;
+
+import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.onesided.ReadRequest;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The READs of one lane that have not ended, in the order of posting, which is that of their ends: where each lands. The poller's; allocates
+ * nothing.
+ */
+final class OutstandingReads {
+    private static final class Entry {
+        @Nullable
+        Registration direct;
+        @Nullable
+        BounceRing ring;
+        @Nullable
+        Region destination;
+        int place;
+        long offset;
+        long bytes;
+    }
+
+    private final Entry[] entries;
+    private long first;
+    private long next;
+
+    OutstandingReads(int most) {
+        entries = new Entry[most];
+        for (int i = 0; i < most; i++) {
+            entries[i] = new Entry();
+        }
+    }
+
+    int size() {
+        return (int) (next - first);
+    }
+
+    boolean isFull() {
+        return size() == entries.length;
+    }
+
+    /** One lands where it goes; its registration stays until it has ended. */
+    void addDirect(Registration registration) {
+        registration.reads++;
+        add().direct = registration;
+    }
+
+    /** One lands in a place of the ring. */
+    void addBounced(BounceRing ring, int place, ReadRequest request) {
+        Entry entry = add();
+        entry.ring = ring;
+        entry.place = place;
+        entry.destination = request.destination();
+        entry.offset = request.destinationOffset();
+        entry.bytes = request.bytes();
+    }
+
+    private Entry add() {
+        return entries[(int) (next++ % entries.length)];
+    }
+
+    /** The one posted first has ended; what has landed in the ring is where it goes when this returns. */
+    void endFirst(boolean arrived) {
+        end(entries[(int) (first++ % entries.length)], arrived);
+    }
+
+    /** The one posted last was not taken. */
+    void dropLast() {
+        end(entries[(int) (--next % entries.length)], false);
+    }
+
+    /** Nothing lands any more. */
+    void dropAll() {
+        while (size() > 0) {
+            endFirst(false);
+        }
+    }
+
+    private static void end(Entry entry, boolean arrived) {
+        Registration direct = entry.direct;
+        if (direct != null) {
+            direct.reads--;
+        }
+        BounceRing ring = entry.ring;
+        if (ring != null) {
+            if (arrived) {
+                ring.copy(entry.place, Objects.requireNonNull(entry.destination), entry.offset, entry.bytes);
+            }
+            ring.give(entry.place);
+        }
+        entry.direct = null;
+        entry.ring = null;
+        entry.destination = null;
+    }
+}

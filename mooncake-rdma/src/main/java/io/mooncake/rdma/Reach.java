@@ -1,0 +1,31 @@
+package io.mooncake.rdma;
+
+import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.HostMemory;
+import io.mooncake.core.transfer.Region;
+
+/** Which regions a card can be told of, and what it may do with them. */
+final class Reach {
+    private Reach() {}
+
+    /** Whether a card can be told of it: host memory, or a device's that is a dma-buf. */
+    static boolean isRegistrable(Region region) {
+        return switch (region.memory()) {
+            case HostMemory host -> true;
+            case DeviceMemory device -> device.dmaBuf() != null;
+        };
+    }
+
+    /** Whether bytes may land in it. */
+    static boolean isWritable(Region region) {
+        return switch (region.memory()) {
+            case HostMemory host -> !host.segment().isReadOnly();
+            case DeviceMemory device -> device.dmaBuf() != null;
+        };
+    }
+
+    /** Whether this process itself can copy into it. */
+    static boolean isHost(Region region) {
+        return region.memory() instanceof HostMemory;
+    }
+}
