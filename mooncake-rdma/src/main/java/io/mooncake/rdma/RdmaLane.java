@@ -93,10 +93,12 @@ final class RdmaLane extends RequestedLane implements Lane {
     @Override
     public RemoteRegion region(int region) {
         RdmaRegion known = regions.get(region);
-        if (known == null) {
-            known = known(region);
+        boolean isOld = known != null && fabric.nowNs() - known.askedNs() >= ASK_AGAIN_NS;
+        if (known == null || (isOld && known.refusal() != null)) {
+            known = new RdmaRegion(); // What was refused may be readable by now.
+            regions.put(region, known);
             ask(region, known);
-        } else if (!known.isAnswered() && fabric.nowNs() - known.askedNs() >= ASK_AGAIN_NS) {
+        } else if (isOld && !known.isAnswered()) {
             ask(region, known); // A message may be lost.
         }
         return known;

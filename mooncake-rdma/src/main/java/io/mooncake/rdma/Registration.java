@@ -57,6 +57,12 @@ final class Registration implements AutoCloseable {
     Registration(ProtectionDomain domain, Region region, @Nullable Memory guardTable, long mostBytes) {
         this.region = region;
         long length = region.length();
+        if (length > mostBytes && mostBytes <= OVERLAP_BYTES) {
+            throw new MooncakeException(Kind.CONFIG_ERROR,
+                    region + " of " + length + " bytes needs registrations of more than "
+                            + OVERLAP_BYTES + " bytes, and the card takes, or rdma.registrationBytes allows, "
+                            + mostBytes);
+        }
         stride = length <= mostBytes ? length : mostBytes - OVERLAP_BYTES;
         localKeys = new int[(int) ((length - 1) / stride) + 1];
         parts = new MemoryRegion[localKeys.length];

@@ -14,10 +14,13 @@ import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.rdma.sim.SimulatedDevice;
+import io.mooncake.rdma.sim.SimulatedProvider;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.EngineRig.Reading;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -81,22 +84,23 @@ final class C128_BrokenDeviceTest {
 
     @Test
     void shouldGoWithoutWhereItIsOnlyWelcome() {
-        AtomicReference<EngineContext> context = new AtomicReference<>();
+        AtomicReference<@Nullable TransferEngine> broken = new AtomicReference<>();
+        AtomicReference<@Nullable TransferEngine> whole = new AtomicReference<>();
         try (RdmaRig rig = new RdmaRig() {
             @Override
             protected TransferEngine engine(EngineContext node) {
-                context.set(node);
-                return super.engine(node);
+                SimulatedProvider host = host(node.self().name());
+                host.cards().getFirst().fail();
+                broken.set(RdmaTransferEngine.createIfUsable(node,
+                        () -> RdmaTransferEngine.create(node, config, host)));
+                whole.set(RdmaTransferEngine.createIfUsable(node,
+                        () -> RdmaTransferEngine.create(node, config, host("whole"))));
+                return Objects.requireNonNull(whole.get());
             }
         }) {
             rig.side("reader");
-            rig.host("broken").cards().getFirst().fail();
-            assertNull(RdmaTransferEngine.createIfUsable(context.get(),
-                    () -> RdmaTransferEngine.create(context.get(), rig.config, rig.host("broken"))));
-            TransferEngine made = RdmaTransferEngine.createIfUsable(context.get(),
-                    () -> RdmaTransferEngine.create(context.get(), rig.config, rig.host("whole")));
-            assertNotNull(made);
-            made.poller().onClose();
+            assertNull(broken.get());
+            assertNotNull(whole.get());
         }
     }
 }
