@@ -75,7 +75,14 @@ public sealed interface Memory {
      * @param dmaBuf how other devices reach it; null where they do not
      */
     record DeviceMemory(int device, long address, long length, @Nullable DmaBuf dmaBuf) implements Memory {
-        /** A device's memory that no other device reaches. */
+        /**
+         * A device's memory that no other device reaches.
+         *
+         * @param device the device's number
+         * @param address first byte on the device
+         * @param length bytes, more than 0
+         * @throws MooncakeException INVALID_ARGUMENT
+         */
         public DeviceMemory(int device, long address, long length) {
             this(device, address, length, null);
         }
