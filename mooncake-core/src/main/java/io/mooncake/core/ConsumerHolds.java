@@ -84,8 +84,7 @@ final class ConsumerHolds {
         List<BlockRef> holders = registry.locations(ref.id());
         for (int i = 0; i < holders.size(); i++) {
             BlockRef holder = holders.get(i);
-            if (holder.node().equals(consumer)
-                    && (ref.id().isContentAddressed() || holder.version().equals(ref.version()))) {
+            if (holder.node().equals(consumer) && holder.isSameContent(ref)) {
                 return true;
             }
         }

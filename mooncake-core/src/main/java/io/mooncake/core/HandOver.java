@@ -66,8 +66,7 @@ final class HandOver {
     private boolean isAlone(BlockRef ref) {
         return registry.locations(ref.id())
                 .stream()
-                .noneMatch(other -> !other.node().equals(ref.node())
-                        && (ref.id().isContentAddressed() || other.version().equals(ref.version())));
+                .noneMatch(other -> !other.node().equals(ref.node()) && other.isSameContent(ref));
     }
 
     /** Asks each other node for as many as one message names; in each round another one is asked for the same block. */

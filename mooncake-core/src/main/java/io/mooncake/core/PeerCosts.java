@@ -2,7 +2,6 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.Hop;
 import io.mooncake.core.base.NodeId;
-import io.mooncake.core.base.Site;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.Registry;
@@ -51,8 +50,7 @@ final class PeerCosts implements ClusterView {
     }
 
     private Hop hop(Peer peer) {
-        Site site = peer.site();
-        return self.site().hopTo(site);
+        return self.site().hopTo(peer.site());
     }
 
     private boolean isHere(BlockRef holder) {
@@ -86,7 +84,8 @@ final class PeerCosts implements ClusterView {
 
     /** What measures reads from another node by an engine. */
     PathMeter meter(Peer peer, TransferEngine engine) {
-        return matrix.meter(peer.id(), hop(peer), engine.name());
+        PathMeter known = matrix.meter(peer.id(), engine.name());
+        return known != null ? known : matrix.begin(peer.id(), hop(peer), engine.name());
     }
 
     /** A life is over. */

@@ -8,19 +8,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.ClusterSecret;
 import io.mooncake.core.base.Endpoint;
-import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
-import io.mooncake.core.registry.Discovery;
-import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Outcome;
-import io.mooncake.core.transfer.Region;
 import io.mooncake.testing.FreePorts;
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -32,67 +26,22 @@ import java.util.HexFormat;
 import java.util.List;
 import java.util.Random;
 import java.util.Set;
-import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Nodes that are joined by JGroups, as if each were a process: what they know of each other, and what they refuse. */
 @Timeout(120)
-class ClusterTest {
+class ClusterTest extends JoinedNodes {
     private static final ClusterSecret SECRET = ClusterSecret.of("0123456789abcdef0123456789abcdef");
     private static final ClusterSecret ANOTHER = ClusterSecret.of("another secret, another cluster");
 
-    private final List<Node> nodes = new ArrayList<>();
-    private final Arena arena = Arena.ofShared();
-    private final List<Endpoint> list = freePorts();
-
-    private static List<Endpoint> freePorts() {
-        try {
-            return FreePorts.of("127.0.0.1", 2);
-        } catch (IOException e) {
-            throw new AssertionError(e);
-        }
-    }
-
-    private Node start(String name, Endpoint at, UnaryOperator<NodeConfigBuilder> settings) {
-        NodeConfigBuilder builder = NodeConfig.builder(name)
-                .cluster("cluster-test")
-                .discovery(new Discovery.Addresses(list))
-                .clusterBind(at)
-                .heartbeat(Duration.ofMillis(200), 15)
-                .blockSize(BLOCK)
-                .poolSize(16 * BLOCK);
-        Node node = Node.start(settings.apply(builder).build());
-        nodes.add(node);
-        return node;
+    ClusterTest() {
+        super("cluster-test", 2, Duration.ofMillis(200), 15);
     }
 
     private Node start(String name, int place) {
         return start(name, list.get(place), builder -> builder.clusterSecret(SECRET));
-    }
-
-    @AfterEach
-    void close() {
-        nodes.reversed().forEach(Node::close);
-        arena.close();
-    }
-
-    private static void awaitMembers(int members, Node... all) {
-        for (Node node : all) {
-            assertTrue(TestWaits.until(() -> node.nodes().size() == members),
-                    () -> node.id() + " knows " + node.nodes() + ", not " + members + ": " + node.health());
-        }
-    }
-
-    private Outcome read(Node reader, BlockId id, int fill) {
-        MemorySegment memory = arena.allocate(BLOCK, 64);
-        try (Region region = reader.register(Memory.of(memory), Access.LOCAL_ONLY)) {
-            Outcome outcome = reader.store().read(Piece.of(id, 0, Piece.WHOLE, Destination.at(region, 0)));
-            assertTrue(outcome != Outcome.OK || TestNodes.isAll(memory, 0, BLOCK, fill), "wrong bytes");
-            return outcome;
-        }
     }
 
     @Test

@@ -6,84 +6,35 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.Counter;
-import io.mooncake.core.base.Endpoint;
-import io.mooncake.core.base.Memory;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
-import io.mooncake.core.registry.Discovery;
-import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Outcome;
-import io.mooncake.core.transfer.Region;
-import io.mooncake.testing.FreePorts;
-import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.UnaryOperator;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Cases of membership that need no process of their own: nodes joined by JGroups, as if each were one. */
 @Timeout(120)
-class MembershipCasesTest {
+class MembershipCasesTest extends JoinedNodes {
     private static final Duration HEARTBEAT = Duration.ofMillis(500);
     private static final int MISSES = 4;
 
-    private final List<Node> nodes = new ArrayList<>();
-    private final Arena arena = Arena.ofShared();
-    private final List<Endpoint> list = freePorts();
-
-    private static List<Endpoint> freePorts() {
-        try {
-            return FreePorts.of("127.0.0.1", 3);
-        } catch (IOException e) {
-            throw new AssertionError(e);
-        }
+    MembershipCasesTest() {
+        super("membership-cases", 3, HEARTBEAT, MISSES);
     }
 
     private Node start(String name, int place, UnaryOperator<NodeConfigBuilder> settings) {
-        NodeConfigBuilder builder = NodeConfig.builder(name)
-                .cluster("membership-cases")
-                .discovery(new Discovery.Addresses(list))
-                .clusterBind(list.get(place))
-                .heartbeat(HEARTBEAT, MISSES)
-                .blockSize(BLOCK)
-                .poolSize(16 * BLOCK);
-        Node node = Node.start(settings.apply(builder).build());
-        nodes.add(node);
-        return node;
+        return start(name, list.get(place), settings);
     }
 
     private Node start(String name, int place) {
         return start(name, place, builder -> builder);
-    }
-
-    @AfterEach
-    void close() {
-        nodes.reversed().forEach(Node::close);
-        arena.close();
-    }
-
-    private static void awaitMembers(int members, Node... all) {
-        for (Node node : all) {
-            assertTrue(TestWaits.until(() -> node.nodes().size() == members),
-                    () -> node.id() + " knows " + node.nodes() + ", not " + members + ": " + node.health());
-        }
-    }
-
-    private Outcome read(Node reader, BlockId id, int fill) {
-        MemorySegment memory = arena.allocate(BLOCK, 64);
-        try (Region region = reader.register(Memory.of(memory), Access.LOCAL_ONLY)) {
-            Outcome outcome = reader.store().read(Piece.of(id, 0, Piece.WHOLE, Destination.at(region, 0)));
-            assertTrue(outcome != Outcome.OK || TestNodes.isAll(memory, 0, BLOCK, fill), "wrong bytes");
-            return outcome;
-        }
     }
 
     /** Three times as long as silence may last; what passes meanwhile is real time, so nothing can be waited for instead. */

@@ -3,8 +3,6 @@ package io.mooncake.rdma;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.rdma.verbs.Access;
-import io.mooncake.rdma.verbs.MemoryRegion;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 
 /**
@@ -12,29 +10,15 @@ import java.lang.foreign.MemorySegment;
  * who copies what has landed before anybody is told of it.
  */
 final class BounceRing implements AutoCloseable {
-    /** No place. */
-    static final int NONE = -1;
     private static final int PLACES = 64;
     private static final long PLACE_BYTES = DestinationPath.MOST_BOUNCED_BYTES;
 
-    private final Nic nic;
-    private final Arena arena = Arena.ofShared();
-    private final MemorySegment memory = arena.allocate(PLACES * PLACE_BYTES, PLACE_BYTES);
-    private final MemoryRegion registered;
+    private final NicMemory memory;
     private final int[] free = new int[PLACES];
     private int freeCount;
 
     BounceRing(Nic nic) {
-        this.nic = nic;
-        boolean done = false;
-        try {
-            registered = nic.register(memory, Access.LOCAL_WRITE);
-            done = true;
-        } finally {
-            if (!done) {
-                arena.close();
-            }
-        }
+        memory = new NicMemory(nic, PLACES * PLACE_BYTES, PLACE_BYTES, Access.LOCAL_WRITE);
         for (int i = PLACES - 1; i >= 0; i--) {
             free[freeCount++] = i;
         }
@@ -54,21 +38,21 @@ final class BounceRing implements AutoCloseable {
     }
 
     long address(int place) {
-        return memory.address() + place * PLACE_BYTES;
+        return memory.address(place * PLACE_BYTES);
     }
 
     int key() {
-        return registered.localKey();
+        return memory.localKey();
     }
 
     /** Brings what has landed to where it goes. */
     void copy(int place, Region destination, long offset, long bytes) {
-        MemorySegment.copy(memory, place * PLACE_BYTES, ((HostMemory) destination.memory()).segment(), offset, bytes);
+        MemorySegment.copy(memory.segment, place * PLACE_BYTES, ((HostMemory) destination.memory()).segment(), offset,
+                bytes);
     }
 
     @Override
     public void close() {
-        nic.deregister(registered);
-        arena.close();
+        memory.close();
     }
 }

@@ -2,11 +2,9 @@ package io.mooncake.rdma;
 
 import io.mooncake.rdma.verbs.Access;
 import io.mooncake.rdma.verbs.Completion;
-import io.mooncake.rdma.verbs.MemoryRegion;
 import io.mooncake.rdma.verbs.QueuePair;
 import io.mooncake.rdma.verbs.VerbsException;
 import io.mooncake.rdma.verbs.WorkRequestRing;
-import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import org.jspecify.annotations.Nullable;
@@ -48,12 +46,9 @@ final class FrameQueue {
     /** Frames without a message, and short ones, are copied when they are posted. */
     private static final int INLINE_BYTES = 64;
 
-    private final Nic nic;
     private final Shape shape;
     private final long serial;
-    private final Arena arena = Arena.ofShared();
-    private final MemorySegment memory;
-    private final MemoryRegion registered;
+    private final NicMemory memory;
     private final WorkRequestRing ring;
     private final QueuePair queuePair;
     private int nextSend;
@@ -61,19 +56,12 @@ final class FrameQueue {
     private boolean writing;
 
     FrameQueue(Nic nic, MessagePort port, Shape shape) {
-        this.nic = nic;
         this.shape = shape;
         serial = port.nextSerial();
-        memory = arena.allocate((long) (shape.receives + shape.sends) * Frames.FRAME_BYTES + shape.writeBytes,
-                Frames.FRAME_BYTES);
+        memory = new NicMemory(nic,
+                (long) (shape.receives + shape.sends) * Frames.FRAME_BYTES + shape.writeBytes, Frames.FRAME_BYTES,
+                Access.LOCAL_WRITE);
         ring = new WorkRequestRing(shape.requests());
-        try {
-            registered = nic.register(memory, Access.LOCAL_WRITE);
-        } catch (VerbsException e) {
-            ring.close();
-            arena.close();
-            throw e;
-        }
         try {
             queuePair = nic.newQueuePair(port.completions,
                     new QueuePair.Capacity(shape.requests(), shape.receives, INLINE_BYTES));
@@ -96,8 +84,8 @@ final class FrameQueue {
 
     private void receive(int index) {
         long at = (long) index * Frames.FRAME_BYTES;
-        queuePair.postReceive(cookie(index, RECEIVE), memory.address() + at, Frames.FRAME_BYTES,
-                registered.localKey());
+        queuePair.postReceive(cookie(index, RECEIVE), memory.address(at), Frames.FRAME_BYTES,
+                memory.localKey());
     }
 
     private long cookie(int index, int op) {
@@ -121,7 +109,7 @@ final class FrameQueue {
             case SEND -> sending--;
             case WRITE -> writing = false;
             default -> {
-                return memory.asSlice((long) index(cookie) * Frames.FRAME_BYTES,
+                return memory.segment.asSlice((long) index(cookie) * Frames.FRAME_BYTES,
                         Math.min(completion.bytes(), Frames.FRAME_BYTES));
             }
         }
@@ -143,14 +131,14 @@ final class FrameQueue {
 
     /** The frame to be filled in and sent next, while one can be sent. */
     MemorySegment next() {
-        return memory.asSlice((long) (shape.receives + nextSend) * Frames.FRAME_BYTES, Frames.FRAME_BYTES);
+        return memory.segment.asSlice((long) (shape.receives + nextSend) * Frames.FRAME_BYTES, Frames.FRAME_BYTES);
     }
 
     /** Sends {@link #next}. */
     void send(int bytes) {
         // Buffers are used in turn, and SENDs complete in turn.
         ring.send(cookie(nextSend, SEND), true, bytes <= queuePair.inlineBytes())
-                .local(next().address(), bytes, registered.localKey());
+                .local(next().address(), bytes, memory.localKey());
         nextSend = (nextSend + 1) % shape.sends;
         sending++;
     }
@@ -162,10 +150,10 @@ final class FrameQueue {
     /** Writes into the peer's memory; a SEND after it is received when that is done. */
     void write(byte[] bytes, long address, int key) {
         long at = (long) (shape.receives + shape.sends) * Frames.FRAME_BYTES;
-        MemorySegment.copy(bytes, 0, memory, ValueLayout.JAVA_BYTE, at, bytes.length);
+        MemorySegment.copy(bytes, 0, memory.segment, ValueLayout.JAVA_BYTE, at, bytes.length);
         ring.write(cookie(0, WRITE), true)
                 .remote(address, key)
-                .local(memory.address() + at, bytes.length, registered.localKey());
+                .local(memory.address(at), bytes.length, memory.localKey());
         writing = true;
     }
 
@@ -178,7 +166,6 @@ final class FrameQueue {
     /** Gives the buffers back; the queue pair was destroyed before. */
     void release() {
         ring.close();
-        nic.deregister(registered);
-        arena.close();
+        memory.close();
     }
 }

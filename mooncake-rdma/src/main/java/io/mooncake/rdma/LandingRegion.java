@@ -2,9 +2,6 @@ package io.mooncake.rdma;
 
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.rdma.verbs.Access;
-import io.mooncake.rdma.verbs.MemoryRegion;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayDeque;
 
@@ -34,27 +31,15 @@ final class LandingRegion implements AutoCloseable {
      */
     record Grant(int number, int piece, long deadlineNs) {}
 
-    private final Nic nic;
-    private final Arena arena = Arena.ofShared();
-    private final MemorySegment memory;
-    private final MemoryRegion registered;
+    private final NicMemory memory;
     private final ArrayDeque<Integer> free = new ArrayDeque<>();
     private final ArrayDeque<IncomingLane> waiting = new ArrayDeque<>();
     private int lastNumber;
 
     LandingRegion(Nic nic, long bytes) {
-        this.nic = nic;
         int pieces = Math.toIntExact(bytes / PIECE_BYTES);
-        memory = arena.allocate((long) pieces * PIECE_BYTES, PIECE_BYTES);
-        boolean done = false;
-        try {
-            registered = nic.register(memory, Access.LOCAL_WRITE | Access.REMOTE_WRITE);
-            done = true;
-        } finally {
-            if (!done) {
-                arena.close();
-            }
-        }
+        memory = new NicMemory(nic, (long) pieces * PIECE_BYTES, PIECE_BYTES,
+                Access.LOCAL_WRITE | Access.REMOTE_WRITE);
         for (int i = 0; i < pieces; i++) {
             free.add(i);
         }
@@ -86,18 +71,17 @@ final class LandingRegion implements AutoCloseable {
 
     /** What a peer has to know of a grant. */
     Frames.Grant told(Grant grant, long nowNs) {
-        return new Frames.Grant(grant.number, memory.address() + (long) grant.piece * PIECE_BYTES,
-                registered.remoteKey(), (int) ((grant.deadlineNs - nowNs) / NANOS_PER_MILLI));
+        return new Frames.Grant(grant.number, memory.address((long) grant.piece * PIECE_BYTES),
+                memory.remoteKey(), (int) ((grant.deadlineNs - nowNs) / NANOS_PER_MILLI));
     }
 
     /** What stands in a grant now. */
     byte[] copy(Grant grant, int length) {
-        return memory.asSlice((long) grant.piece * PIECE_BYTES, length).toArray(ValueLayout.JAVA_BYTE);
+        return memory.segment.asSlice((long) grant.piece * PIECE_BYTES, length).toArray(ValueLayout.JAVA_BYTE);
     }
 
     @Override
     public void close() {
-        nic.deregister(registered);
-        arena.close();
+        memory.close();
     }
 }

@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /** What the poller knows of a card: lanes, completions taken and not told, and where reads can land. The poller's. */
 final class NicUse {
+    private static final int MOST_COUNTED = 4096;
+
     /** Lanes that were not destroyed. */
     int lanes;
     /** Completions taken from the queue, and of those told. */
@@ -20,8 +22,6 @@ final class NicUse {
     int told;
     private final Int2ObjectHashMap<RdmaLane> byQueuePair = new Int2ObjectHashMap<>();
     private final Int2ObjectHashMap<Registration> known = new Int2ObjectHashMap<>();
-    private static final int MOST_COUNTED = 4096;
-
     private final Int2IntCounterMap bounced = new Int2IntCounterMap(0);
     private @Nullable BounceRing ring;
     private boolean ringAsked;

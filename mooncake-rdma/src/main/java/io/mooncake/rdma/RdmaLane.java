@@ -21,8 +21,6 @@ import org.agrona.collections.Int2ObjectHashMap;
  * are outstanding.
  */
 final class RdmaLane extends RequestedLane implements Lane {
-    private static final long ASK_AGAIN_NS = 500_000_000;
-
     private final LaneListener listener;
     private final Int2ObjectHashMap<RdmaRegion> regions = new Int2ObjectHashMap<>();
     private final WorkRequestRing ring;
@@ -92,23 +90,14 @@ final class RdmaLane extends RequestedLane implements Lane {
 
     @Override
     public RemoteRegion region(int region) {
-        RdmaRegion known = regions.get(region);
-        boolean isOld = known != null && fabric.nowNs() - known.askedNs() >= ASK_AGAIN_NS;
-        if (known == null || (isOld && known.refusal() != null)) {
-            known = new RdmaRegion(); // What was refused may be readable by now.
-            regions.put(region, known);
-            ask(region, known);
-        } else if (isOld && !known.isAnswered()) {
-            ask(region, known); // A message may be lost.
+        RdmaRegion known = known(region);
+        if (!known.isTold() && known.mustAsk(fabric.nowNs())) {
+            known.onAsked(fabric.nowNs());
+            if (!fabric.send(peer, new Query(number(), region))) {
+                broken(Kind.PEER_UNREACHABLE, "no message about region r" + region + " could be sent");
+            }
         }
         return known;
-    }
-
-    private void ask(int number, RdmaRegion region) {
-        region.onAsked(fabric.nowNs());
-        if (!fabric.send(peer, new Query(number(), number))) {
-            broken(Kind.PEER_UNREACHABLE, "no message about region r" + number + " could be sent");
-        }
     }
 
     @Override

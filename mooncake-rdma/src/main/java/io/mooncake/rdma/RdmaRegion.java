@@ -7,6 +7,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A region of the peer, with the keys of one lane's card. The poller's. */
 final class RdmaRegion implements RemoteRegion {
+    private static final long ASK_AGAIN_NS = 500_000_000;
+
+    private boolean asked;
     private long askedNs;
     private boolean answered;
     private @Nullable MooncakeException refusal;
@@ -18,12 +21,22 @@ final class RdmaRegion implements RemoteRegion {
     private long guardBytes;
     private int guardKey;
 
+    /** The peer is asked: what it answered before does not count any more. */
     void onAsked(long nowNs) {
+        asked = true;
         askedNs = nowNs;
+        answered = false;
+        refusal = null;
     }
 
-    long askedNs() {
-        return askedNs;
+    /** Whether its keys are known. */
+    boolean isTold() {
+        return answered && refusal == null;
+    }
+
+    /** Whether the peer is to be asked: a message may be lost, and what was refused may be readable by now. */
+    boolean mustAsk(long nowNs) {
+        return !asked || nowNs - askedNs >= ASK_AGAIN_NS;
     }
 
     void answer(Keys told) {

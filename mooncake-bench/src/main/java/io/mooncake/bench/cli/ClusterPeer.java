@@ -91,10 +91,7 @@ final class ClusterPeer {
         NodeConfigBuilder builder = NodeConfig.builder(name(self))
                 .blockSize(BLOCK_BYTES)
                 .poolSize(SLOTS * BLOCK_BYTES);
-        for (String setting : List.of(args).subList(2, args.length)) {
-            int at = setting.indexOf('=');
-            builder.set(setting.substring(0, at), setting.substring(at + 1));
-        }
+        NodeSettings.byKey(List.of(args).subList(2, args.length)).forEach(builder::set);
         try (Node node = Node.start(builder.build())) {
             new ClusterPeer(self, Integer.parseInt(args[1]), node).run();
         } catch (MooncakeException e) {

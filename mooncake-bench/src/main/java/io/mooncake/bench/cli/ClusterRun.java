@@ -208,10 +208,7 @@ final class ClusterRun implements AutoCloseable {
         awaitSeen(readersOf(victim), BROKEN, atNs);
         awaitSeen(readersOf(victim), DEAD, atNs);
         double broken = lastMs(readersOf(victim), BROKEN, atNs);
-        if (broken > settings.killLimit.toMillis()) {
-            watch.violation(String.format(Locale.ROOT, "that %s was killed was seen after %.0f ms only",
-                    ClusterPeer.name(victim), broken));
-        }
+        check(broken, settings.killLimit, ClusterPeer.name(victim) + " was killed");
         await(() -> watch.hasEnded(victim), ClusterPeer.name(victim) + " ends");
         long againNs = System.nanoTime();
         start(victim);
@@ -226,7 +223,8 @@ final class ClusterRun implements AutoCloseable {
         child(victim).signal("STOP");
         awaitSeen(readersOf(victim), DEAD, atNs);
         double first = firstMs(readersOf(victim), DEAD, atNs);
-        double dead = checkedMs(readersOf(victim), atNs, ClusterPeer.name(victim) + " stands still");
+        double dead = lastMs(readersOf(victim), DEAD, atNs);
+        check(dead, settings.freezeLimit, ClusterPeer.name(victim) + " stands still");
         long goesOnNs = System.nanoTime();
         child(victim).signal("CONT");
         return over(new Round(Fault.FREEZE, ClusterPeer.name(victim), Double.NaN, first, dead, Double.NaN),
@@ -287,14 +285,11 @@ final class ClusterRun implements AutoCloseable {
                 List.of(), System.nanoTime());
     }
 
-    /** How long it took until the last one said so; a violation when that is longer than allowed. */
-    private double checkedMs(Collection<Pair> pairs, long atNs, String what) {
-        double dead = lastMs(pairs, DEAD, atNs);
-        if (dead > settings.freezeLimit.toMillis()) {
-            watch.violation(
-                    String.format(Locale.ROOT, "that %s was seen after %.1f s only", what, dead / 1_000));
+    /** A violation when the last one said so later than allowed. */
+    private void check(double ms, Duration limit, String what) {
+        if (ms > limit.toMillis()) {
+            watch.violation(String.format(Locale.ROOT, "that %s was seen after %.0f ms only", what, ms));
         }
-        return dead;
     }
 
     /** Until everybody in question joined anew, and everybody reads from everybody. */

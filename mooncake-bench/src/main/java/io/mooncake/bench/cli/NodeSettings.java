@@ -70,13 +70,19 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
 
     /** What {@link #toArgs} wrote. */
     static NodeSettings ofArgs(List<String> args) {
+        Map<String, String> all = byKey(args);
+        ThreadingMode threading = ThreadingMode.valueOf(String.valueOf(all.remove("threading")));
+        return new NodeSettings(threading, IdleMode.valueOf(String.valueOf(all.remove("idle"))), all);
+    }
+
+    /** {@code key=value} each, in their order. */
+    static Map<String, String> byKey(List<String> args) {
         Map<String, String> all = new LinkedHashMap<>();
         for (String arg : args) {
             int at = arg.indexOf('=');
             all.put(arg.substring(0, at), arg.substring(at + 1));
         }
-        ThreadingMode threading = ThreadingMode.valueOf(String.valueOf(all.remove("threading")));
-        return new NodeSettings(threading, IdleMode.valueOf(String.valueOf(all.remove("idle"))), all);
+        return all;
     }
 
     /** What the JVM of such a node needs, so that it does not warn of what the settings ask for. */

@@ -7,7 +7,6 @@ import io.mooncake.rdma.RdmaSurvey.PortReport;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -163,8 +162,8 @@ final class PerftestReference implements Reference {
     }
 
     private static int freePort() {
-        try (ServerSocket socket = new ServerSocket(0)) {
-            return socket.getLocalPort();
+        try {
+            return OneHost.freePorts(1).getFirst();
         } catch (IOException e) {
             throw new UncheckedIOException("no TCP port is free", e);
         }

@@ -60,10 +60,7 @@ final class ReplayProcess {
     public static void main(String[] args) throws IOException {
         int index = Integer.parseInt(args[0]);
         NodeConfigBuilder builder = NodeConfig.builder("node-" + index);
-        for (String setting : List.of(args).subList(3, args.length)) {
-            int at = setting.indexOf('=');
-            builder.set(setting.substring(0, at), setting.substring(at + 1));
-        }
+        NodeSettings.byKey(List.of(args).subList(3, args.length)).forEach(builder::set);
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         ReplayStats stats = new ReplayStats(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
         try (Cluster cluster = new Cluster(List.of(builder.build()), index)) {

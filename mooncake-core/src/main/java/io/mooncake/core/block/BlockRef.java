@@ -75,6 +75,16 @@ public record BlockRef(BlockId id, Version version, NodeId node, int region, lon
     }
 
     /**
+     * Whether another reference leads to the same bytes, wherever they are: the same version, or an id that names its content.
+     *
+     * @param other to the same or another block
+     * @return true when either will do
+     */
+    public boolean isSameContent(BlockRef other) {
+        return id.equals(other.id) && (id.isContentAddressed() || version.equals(other.version));
+    }
+
+    /**
      * Encodes.
      *
      * @return {@value #BYTES} bytes

@@ -94,18 +94,29 @@ public final class TopologyMatrix {
      * What measures the reads of an engine from a peer.
      *
      * @param peer which life of it
+     * @param engine the engine's name
+     * @return the same one as long as the peer is known; null before {@link #begin}
+     */
+    public @Nullable PathMeter meter(NodeId peer, String engine) {
+        Row row = rows.get(peer);
+        return row == null ? null : row.find(engine);
+    }
+
+    /**
+     * Begins to measure the reads of an engine from a peer, unless that has begun.
+     *
+     * @param peer which life of it
      * @param hop how far it is
      * @param engine the engine's name
-     * @return the same one as long as the peer is known
+     * @return what measures them
      */
-    public PathMeter meter(NodeId peer, Hop hop, String engine) {
+    public PathMeter begin(NodeId peer, Hop hop, String engine) {
         Row row = rows.get(peer);
         if (row == null) {
             forgetEarlier(peer);
             row = rows.computeIfAbsent(peer, id -> new Row(hop));
         }
-        PathMeter meter = row.find(engine);
-        return meter != null ? meter : row.make(engine, busyPaths);
+        return row.make(engine, busyPaths);
     }
 
     private void forgetEarlier(NodeId peer) {
@@ -140,8 +151,7 @@ public final class TopologyMatrix {
      * @return nanoseconds: as measured, else what is usual at that distance
      */
     public long expectedNs(NodeId peer, Hop hop, String engine, long bytes) {
-        Row row = rows.get(peer);
-        PathMeter meter = row == null ? null : row.find(engine);
+        PathMeter meter = meter(peer, engine);
         long measuredNs = meter == null ? 0 : meter.readNs(bytes);
         return measuredNs > 0
                 ? measuredNs
@@ -158,8 +168,7 @@ public final class TopologyMatrix {
      * @return whether a read would tell something
      */
     public boolean isDue(NodeId peer, String engine, long bytes, long nowNs) {
-        Row row = rows.get(peer);
-        PathMeter meter = row == null ? null : row.find(engine);
+        PathMeter meter = meter(peer, engine);
         return meter == null || meter.isDue(bytes, nowNs);
     }
 

@@ -26,7 +26,7 @@ class TopologyMatrixTest {
     private long nowNs = -3 * SECOND;
 
     private PathMeter meter() {
-        return matrix.meter(PEER, Hop.RACK, "tcp");
+        return matrix.begin(PEER, Hop.RACK, "tcp");
     }
 
     private long expected() {
@@ -173,7 +173,7 @@ class TopologyMatrixTest {
     @Test
     void readsOfOtherPeersMayHaveBeenInTheWay() {
         read(2, MS);
-        PathMeter other = matrix.meter(OTHER, Hop.RACK, "tcp");
+        PathMeter other = matrix.begin(OTHER, Hop.RACK, "tcp");
         other.begin();
         read(4, 2 * MS);
         assertEquals(MS, expected(), "half of it was perhaps the other's time");
@@ -219,7 +219,7 @@ class TopologyMatrixTest {
         read(3, 7 * MS);
         assertEquals(1, matrix.changes().size());
         NodeId reborn = new NodeId(PEER.name(), PEER.incarnation() + 1);
-        matrix.meter(reborn, Hop.RACK, "tcp");
+        matrix.begin(reborn, Hop.RACK, "tcp");
         assertEquals(List.of(), matrix.figures());
         assertTrue(matrix.isDue(reborn, "tcp", MIB, nowNs));
         assertEquals(List.of(new PairFigures(new NodeId("self", 1), PEER, Hop.RACK, List.of())), matrix.changes());
