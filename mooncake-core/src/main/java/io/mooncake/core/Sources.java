@@ -68,7 +68,7 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     /** The engine that moves so many bytes of a region best. */
     @Nullable
     TransferEngine engineTo(Peer peer, int region, long bytes) {
-        return PathChoice.choose(engines, peer, region, bytes);
+        return PathChoice.choose(engines, peer, region, bytes, costs);
     }
 
     /** Lets a view hold the highest known version of a block in the memory of a node of this host. Allocates nothing for known blocks. */
@@ -107,6 +107,6 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         Peer owner = registry.peer(ref.node());
         return "block " + ref.id() + " on node " + ref.node() + ": " + (owner == null
                 ? "no way, because the node is not known, or not in this incarnation"
-                : PathChoice.explain(engines, owner, ref.region(), ref.length()));
+                : PathChoice.explain(engines, owner, ref.region(), ref.length(), costs));
     }
 }
