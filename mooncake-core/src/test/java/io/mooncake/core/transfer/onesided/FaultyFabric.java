@@ -179,7 +179,7 @@ public final class FaultyFabric implements Fabric {
             boolean part = request.bytes() > 64 && draw(Fault.PARTIAL);
             boolean accepted = inner.post(part
                     ? new ReadRequest().of(request.cookie(), request.bytes() / 2)
-                            .from(request.source(), request.ofGuards(), request.sourceOffset())
+                            .from(request.source(), request.part(), request.sourceOffset())
                             .into(request.destination(), request.destinationOffset())
                     : request);
             if (accepted) {
