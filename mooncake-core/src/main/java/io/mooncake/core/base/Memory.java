@@ -2,8 +2,9 @@ package io.mooncake.core.base;
 
 import io.mooncake.core.base.MooncakeException.Kind;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 
-/** A piece of memory described, not owned: host memory or memory of a device. Immutable. */
+/** A piece of memory described, not owned: host memory, memory of a device, or a file in its place. Immutable. */
 public sealed interface Memory {
     /**
      * Bytes.
@@ -84,6 +85,32 @@ public sealed interface Memory {
                         "device memory: device " + device + " must not be negative, length " + length
                                 + " must be positive");
             }
+        }
+    }
+
+    /**
+     * Bytes of a file, which nobody can address: they are read and written by the engine that has the file.
+     *
+     * @param path the file
+     * @param length bytes, more than 0
+     */
+    record FileMemory(Path path, long length) implements Memory {
+        /**
+         * Checks the length.
+         *
+         * @throws MooncakeException INVALID_ARGUMENT
+         */
+        public FileMemory {
+            if (length <= 0) {
+                throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                        "file memory " + path + ": length " + length + " must be positive");
+            }
+        }
+
+        /** There is none: 0. */
+        @Override
+        public long address() {
+            return 0;
         }
     }
 }
