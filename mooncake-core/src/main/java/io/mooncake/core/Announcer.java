@@ -2,6 +2,7 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.BlockListener;
 import io.mooncake.core.registry.Registry;
 import org.slf4j.Logger;
@@ -24,9 +25,12 @@ final class Announcer implements BlockListener {
     }
 
     @Override
-    public void onWritten(BlockRef ref) {
+    public void onWritten(BlockRef ref, Tier tier) {
         try {
-            registry.announce(ref);
+            // Peers read what has an address; a block that is only in a file comes up first.
+            if (tier != Tier.SLOW) {
+                registry.announce(ref);
+            }
         } catch (RuntimeException e) {
             registryThrew(ref, e);
         }
@@ -35,9 +39,11 @@ final class Announcer implements BlockListener {
     }
 
     @Override
-    public void onEvicted(BlockRef ref, EvictReason reason) {
+    public void onEvicted(BlockRef ref, Tier tier, EvictReason reason) {
         try {
-            registry.withdraw(ref);
+            if (tier != Tier.SLOW) {
+                registry.withdraw(ref);
+            }
         } catch (RuntimeException e) {
             registryThrew(ref, e);
         }

@@ -1,6 +1,7 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.PageMap;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.transfer.Region;
 
 /** Where a piece's bytes go. Immutable. */
@@ -21,8 +22,13 @@ public sealed interface Destination {
      */
     record Pages(Region region, PageMap pages) implements Destination {}
 
-    /** This node's own pool: the whole block becomes a replica here, to be had by {@code acquire} when the piece is OK. */
-    record Replica() implements Destination {}
+    /**
+     * This node's own pool of a tier: the whole block becomes a replica there. In DRAM it is to be had by {@code acquire} when the piece is
+     * OK; in SLOW, where only what is in this node's memory goes, it is durable then.
+     *
+     * @param tier DRAM or SLOW
+     */
+    record Replica(Tier tier) implements Destination {}
 
     /**
      * One place in registered memory.
@@ -47,11 +53,21 @@ public sealed interface Destination {
     }
 
     /**
-     * This node's own pool.
+     * This node's own pool of memory.
      *
      * @return the destination
      */
     static Destination replica() {
-        return new Replica();
+        return new Replica(Tier.DRAM);
+    }
+
+    /**
+     * This node's own pool of a tier.
+     *
+     * @param tier DRAM or SLOW
+     * @return the destination
+     */
+    static Destination replica(Tier tier) {
+        return new Replica(tier);
     }
 }

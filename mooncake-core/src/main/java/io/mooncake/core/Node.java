@@ -7,6 +7,7 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.RegistryStatus;
@@ -136,12 +137,22 @@ public final class Node implements AutoCloseable {
     }
 
     /**
-     * How the pool's slots are shared out.
+     * How the slots of the node's memory are shared out.
      *
      * @return used + quarantined + free = capacity
      */
     public BlockPool.Usage usage() {
-        return parts.blocks().usage();
+        return usage(Tier.DRAM);
+    }
+
+    /**
+     * How the slots of a tier are shared out.
+     *
+     * @param tier which
+     * @return used + quarantined + free = capacity; all 0 for a tier that the node does not have
+     */
+    public BlockPool.Usage usage(Tier tier) {
+        return parts.blocks().usage(tier);
     }
 
     /**

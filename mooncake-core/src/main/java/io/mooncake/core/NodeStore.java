@@ -11,6 +11,7 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.transfer.CompletionQueue;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
@@ -36,6 +37,9 @@ final class NodeStore implements BlockStore, TransferHost {
         this.node = node;
         this.config = config;
         pulls = node.pulls();
+        if (node.slow() != null) {
+            node.blocks().demoteBy(new Demotions(this));
+        }
     }
 
     @Override
@@ -203,6 +207,29 @@ final class NodeStore implements BlockStore, TransferHost {
     public void hint(List<BlockId> ids, long... nextUseNs) {
         checkOpen();
         node.blocks().hint(ids, nextUseNs);
+    }
+
+    @Override
+    public String describe() {
+        checkOpen();
+        StringBuilder text = new StringBuilder("node ").append(node.life().id);
+        for (Tier tier : Tier.values()) {
+            BlockPool.Usage usage = node.blocks().usage(tier);
+            if (usage.capacity() > 0) {
+                text.append("\n  ").append(tier).append(": ").append(usage.capacity()).append(" slots, ");
+                text.append(usage.used()).append(" used, ").append(usage.quarantined()).append(" quarantined");
+            }
+        }
+        SlowTier slow = node.slow();
+        if (slow != null) {
+            text.append("\n  ").append(slow.pool().describe());
+        }
+        for (Counter counter : List.of(Counter.BLOCKS_WRITTEN, Counter.BLOCKS_REPLICATED, Counter.BLOCKS_DEMOTED,
+                Counter.BLOCKS_PROMOTED, Counter.DEMOTIONS_FAILED, Counter.EVICTIONS_POLICY,
+                Counter.EVICTIONS_REQUESTED, Counter.EVICTIONS_REPLACED)) {
+            text.append("\n  ").append(counter).append(' ').append(node.counters().get(counter));
+        }
+        return text.toString();
     }
 
     @Override

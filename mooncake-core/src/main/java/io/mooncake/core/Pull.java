@@ -6,6 +6,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.manager.ReplicaWriter;
 import io.mooncake.core.schedule.PathMeter;
@@ -131,15 +132,27 @@ final class Pull implements TransferWork, ReadListener {
                     + ": offset " + part.piece.offset() + " + " + length + " > valid length " + source.length()));
         }
         boolean here = source.node().equals(node.life().id);
-        if (here && part.piece.destination() instanceof Destination.Replica) {
-            return stillHere(source) != null ? ended(part, Outcome.OK, null) : mayRetry(part, Outcome.STALE, null);
+        Tier tier = part.piece.destination() instanceof Destination.Replica replica ? replica.tier() : null;
+        if (tier == Tier.SLOW && (!here || node.sources().fileEngine() == null)) {
+            return ended(part, Outcome.REFUSED, new MooncakeException(Kind.UNSUPPORTED, "block " + source.id()
+                    + " of node " + source.node() + " cannot go into a file of node " + node.life().id
+                    + ": pull it into memory first, and configure file.directory"));
         }
-        if (here) {
+        if (here && tier != null) {
+            if (blocks().isIn(source, tier)) {
+                return ended(part, Outcome.OK, null);
+            }
+            if (stillHere(source) == null) {
+                return mayRetry(part, Outcome.STALE, null);
+            }
+        } else if (here) {
             // A copy is a use as a view is; what peers read is not, since a one-sided read tells nobody.
             blocks().touch(source.id());
         }
         Peer owner = node.sources().registry().peer(source.node());
-        TransferEngine engine = owner == null ? null : node.sources().engineTo(owner, source.region(), length);
+        TransferEngine engine = owner == null
+                ? null
+                : tier == Tier.SLOW ? node.sources().fileEngine() : node.sources().engineTo(owner, source.region(), length);
         if (owner == null || engine == null) {
             return mayRetry(part, Outcome.UNREACHABLE,
                     new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));
@@ -167,7 +180,7 @@ final class Pull implements TransferWork, ReadListener {
             case Destination.At at -> retains(part, at.region(), part.read.into(at.region(), at.offset()));
             case Destination.Pages pages ->
                 retains(part, pages.region(), part.read.into(pages.region(), pages.pages()));
-            case Destination.Replica _ -> allocates(part, source);
+            case Destination.Replica to -> allocates(part, source, to.tier());
         };
     }
 
@@ -184,7 +197,7 @@ final class Pull implements TransferWork, ReadListener {
         return true;
     }
 
-    private boolean allocates(Part part, BlockRef source) {
+    private boolean allocates(Part part, BlockRef source, Tier tier) {
         if (part.pulling == null || !part.pulling.isOf(source)) {
             endShared(part);
             SharedPulls.Going mine = new SharedPulls.Going(source);
@@ -193,14 +206,13 @@ final class Pull implements TransferWork, ReadListener {
                 return waits(part);
             }
             part.pulling = mine;
-            BlockRef here = stillHere(source);
-            if (here != null) {
+            if (blocks().isIn(source, tier)) {
                 // The pull before this one brought it after this one looked.
-                part.source = here;
+                part.source = blocks().find(source.id());
                 return ended(part, Outcome.OK, null);
             }
         }
-        ReplicaWriter replica = blocks().allocateReplica(source.id(), source.version(), part.read.length());
+        ReplicaWriter replica = blocks().allocateReplica(source.id(), source.version(), part.read.length(), tier);
         if (replica == null) {
             return waits(part);
         }
@@ -432,8 +444,12 @@ final class Pull implements TransferWork, ReadListener {
         BlockRef source = part.source;
         if (outcome == Outcome.OK && source != null) {
             boolean here = source.node().equals(node.life().id);
-            if (!here || !(part.piece.destination() instanceof Destination.Replica)) {
+            if (!(here && part.piece.destination() instanceof Destination.Replica to)) {
                 node.counters().add(here ? Counter.BYTES_COPIED : Counter.BYTES_PULLED, part.read.length());
+            } else if (part.read.receivedSoFar() > 0) {
+                node.counters()
+                        .add(to.tier() == Tier.SLOW ? Counter.BYTES_DEMOTED : Counter.BYTES_PROMOTED,
+                                part.read.length());
             }
         }
         transfer().end(part.index(), told, told == outcome ? cause : null);

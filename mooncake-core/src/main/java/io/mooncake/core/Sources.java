@@ -10,6 +10,7 @@ import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.SharedBlock;
 import io.mooncake.core.transfer.SharedBlocks;
 import io.mooncake.core.transfer.TransferEngine;
+import io.mooncake.core.transfer.file.FileTransferEngine;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -69,6 +70,17 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     @Nullable
     TransferEngine engineTo(Peer peer, int region, long bytes) {
         return PathChoice.choose(engines, peer, region, bytes);
+    }
+
+    /** The engine that brings blocks into this node's slow tier; null when there is none. */
+    @Nullable
+    TransferEngine fileEngine() {
+        for (int i = 0; i < engines.size(); i++) {
+            if (engines.get(i) instanceof FileTransferEngine file) {
+                return file;
+            }
+        }
+        return null;
     }
 
     /** Lets a view hold the highest known version of a block in the memory of a node of this host. Allocates nothing for known blocks. */

@@ -5,6 +5,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Waiter;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.manager.BlockListener;
 import io.mooncake.core.manager.BlockManager;
@@ -83,9 +84,9 @@ final class Store {
 
     private static final class Nobody implements BlockListener {
         @Override
-        public void onWritten(BlockRef ref) {}
+        public void onWritten(BlockRef ref, Tier tier) {}
 
         @Override
-        public void onEvicted(BlockRef ref, EvictReason reason) {}
+        public void onEvicted(BlockRef ref, Tier tier, EvictReason reason) {}
     }
 }

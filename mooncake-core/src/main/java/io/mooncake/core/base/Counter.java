@@ -6,6 +6,16 @@ public enum Counter {
     BLOCKS_WRITTEN,
     /** Blocks committed as copies of another node's. */
     BLOCKS_REPLICATED,
+    /** Blocks of this node's memory that became durable in its file. */
+    BLOCKS_DEMOTED,
+    /** Blocks that came from this node's file into its memory. */
+    BLOCKS_PROMOTED,
+    /** Blocks that could not be made durable before their memory was needed, and were dropped. */
+    DEMOTIONS_FAILED,
+    /** Bytes of blocks that became durable in the file. */
+    BYTES_DEMOTED,
+    /** Bytes of blocks that came from the file into memory. */
+    BYTES_PROMOTED,
     /** Commits that found the block already there. */
     BLOCKS_ALREADY_WRITTEN,
     /** Commits of a version lower than the one there. */

@@ -8,6 +8,7 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.NextUse;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.transfer.GuardSource;
@@ -75,11 +76,25 @@ public final class BlockManager {
      * @param id the block
      * @param version the source's
      * @param length its bytes
+     * @param tier where the copy goes; to SLOW only a copy of what is here in another tier
      * @return the writer; null when there is no slot now (the conductor was asked to evict for it)
      * @throws MooncakeException as {@link #allocate}, for the length; CLOSED
      */
+    public @Nullable ReplicaWriter allocateReplica(BlockId id, Version version, long length, Tier tier) {
+        return writers.allocateReplica(id, version, length, tier);
+    }
+
+    /**
+     * The same for a copy in memory.
+     *
+     * @param id the block
+     * @param version the source's
+     * @param length its bytes
+     * @return as {@link #allocateReplica(BlockId, Version, long, Tier)}
+     * @throws MooncakeException as that
+     */
     public @Nullable ReplicaWriter allocateReplica(BlockId id, Version version, long length) {
-        return writers.allocateReplica(id, version, length);
+        return writers.allocateReplica(id, version, length, Tier.DRAM);
     }
 
     /**
@@ -109,7 +124,7 @@ public final class BlockManager {
      *
      * @param id the block
      * @param reusable a view of this manager's that holds none
-     * @return false when the block is not here
+     * @return false when the block is not here, or only in a tier that has no addresses
      * @throws MooncakeException INVALID_ARGUMENT or ILLEGAL_STATE for the view, IN_USE when the block has all the pins it can have, CLOSED
      */
     public boolean acquire(BlockId id, BlockView reusable) {
@@ -308,15 +323,61 @@ public final class BlockManager {
     // ---- looking
 
     /**
-     * How the slots of all pools are shared out.
+     * Whether a version is in a tier, or, asked for DRAM, where it can be addressed.
+     *
+     * @param ref of any tier of this node
+     * @param tier which
+     * @return false when it is not, or not any more
+     */
+    public boolean isIn(BlockRef ref, Tier tier) {
+        Entry entry = table.blocks.get(ref.id());
+        return entry != null && entry.ref.version().equals(ref.version())
+                && (entry.slow ? tier == Tier.SLOW : tier != Tier.SLOW || entry.below() != null);
+    }
+
+    /**
+     * Where a reference of this node points to.
+     *
+     * @param ref of this node
+     * @return its tier
+     */
+    public Tier tier(BlockRef ref) {
+        Space space = table.space(ref.region());
+        return space == null ? Tier.DRAM : space.pool().tier();
+    }
+
+    /**
+     * What makes blocks durable that are to be evicted; without, they are dropped. Before the conductor begins.
+     *
+     * @param demoter the conductor's
+     */
+    public void demoteBy(Demoter demoter) {
+        caretaker.evictor().demoteBy(demoter);
+    }
+
+    /**
+     * How the slots of the node's memory are shared out.
      *
      * @return sums; exact when there is one pool
      */
     public BlockPool.Usage usage() {
+        return usage(Tier.DRAM);
+    }
+
+    /**
+     * How the slots of a tier's pools are shared out.
+     *
+     * @param tier which
+     * @return sums; exact when there is one pool
+     */
+    public BlockPool.Usage usage(Tier tier) {
         int used = 0;
         int quarantined = 0;
         int free = 0;
         for (Space space : table.spaces) {
+            if (space.pool().tier() != tier) {
+                continue;
+            }
             BlockPool.Usage usage = space.pool().usage();
             used += usage.used();
             quarantined += usage.quarantined();

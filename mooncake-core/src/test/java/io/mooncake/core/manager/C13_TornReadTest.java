@@ -13,6 +13,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.pool.DramPool;
@@ -89,10 +90,10 @@ final class C13_TornReadTest {
                         id -> 0, SECOND, slots, EvictionPolicy.named("lru")),
                 new BlockListener() {
                     @Override
-                    public void onWritten(BlockRef ref) {}
+                    public void onWritten(BlockRef ref, Tier tier) {}
 
                     @Override
-                    public void onEvicted(BlockRef ref, EvictReason reason) {}
+                    public void onEvicted(BlockRef ref, Tier tier, EvictReason reason) {}
                 });
         Thread conductor = start(() -> {
             while (!stop) {

@@ -13,6 +13,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.DramPool;
@@ -87,7 +88,7 @@ final class Fixture implements AutoCloseable {
 
     private final class Listener implements BlockListener {
         @Override
-        public void onWritten(BlockRef ref) {
+        public void onWritten(BlockRef ref, Tier tier) {
             events.add("written " + ref.id() + " " + ref.version().counter());
             if (!announced.add(ref)) {
                 throw new IllegalStateException("announced twice: " + ref);
@@ -95,7 +96,7 @@ final class Fixture implements AutoCloseable {
         }
 
         @Override
-        public void onEvicted(BlockRef ref, EvictReason reason) {
+        public void onEvicted(BlockRef ref, Tier tier, EvictReason reason) {
             events.add(reason + " " + ref.id() + " " + ref.version().counter());
             if (!announced.remove(ref)) {
                 throw new IllegalStateException("never announced: " + ref);
