@@ -2,9 +2,9 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockRef;
-import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.BlockListener;
 import io.mooncake.core.registry.Registry;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,10 +25,9 @@ final class Announcer implements BlockListener {
     }
 
     @Override
-    public void onWritten(BlockRef ref, Tier tier) {
+    public void onWritten(BlockRef ref, boolean fastest) {
         try {
-            // Peers read what has an address; a block that is only in a file comes up first.
-            if (tier != Tier.SLOW) {
+            if (fastest) {
                 registry.announce(ref);
             }
         } catch (RuntimeException e) {
@@ -39,9 +38,12 @@ final class Announcer implements BlockListener {
     }
 
     @Override
-    public void onEvicted(BlockRef ref, Tier tier, EvictReason reason) {
+    public void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason) {
         try {
-            if (tier != Tier.SLOW) {
+            if (left != null) {
+                // In place of the one that goes: there is one a node.
+                registry.announce(left);
+            } else {
                 registry.withdraw(ref);
             }
         } catch (RuntimeException e) {

@@ -27,8 +27,9 @@ public sealed interface Destination {
      * OK; in SLOW, where only what is in this node's memory goes, it is durable then.
      *
      * @param tier DRAM or SLOW
+     * @param only whether it leaves the faster tiers then, as soon as nobody has it pinned there
      */
-    record Replica(Tier tier) implements Destination {}
+    record Replica(Tier tier, boolean only) implements Destination {}
 
     /**
      * One place in registered memory.
@@ -58,7 +59,7 @@ public sealed interface Destination {
      * @return the destination
      */
     static Destination replica() {
-        return new Replica(Tier.DRAM);
+        return new Replica(Tier.DRAM, false);
     }
 
     /**
@@ -68,6 +69,16 @@ public sealed interface Destination {
      * @return the destination
      */
     static Destination replica(Tier tier) {
-        return new Replica(tier);
+        return new Replica(tier, false);
+    }
+
+    /**
+     * This node's slow tier and none above it: the block is durable when the piece is OK, and its memory is given up as soon as nobody has
+     * it pinned.
+     *
+     * @return the destination
+     */
+    static Destination demoted() {
+        return new Replica(Tier.SLOW, true);
     }
 }

@@ -46,12 +46,15 @@ public final class Node implements AutoCloseable {
     private final NodeParts parts;
     private final NodeStore store;
     private final HandOver handOver;
+    private final NodeMover mover;
 
     private Node(NodeConfig config, NodeParts parts) {
         this.config = config;
         this.parts = parts;
         store = new NodeStore(parts, config);
         handOver = new HandOver(parts, store);
+        Raising.serve(parts, store);
+        mover = new NodeMover(parts, store);
     }
 
     /**
@@ -108,6 +111,15 @@ public final class Node implements AutoCloseable {
      */
     public BlockStore store() {
         return store;
+    }
+
+    /**
+     * What schedulers move blocks with.
+     *
+     * @return the same one always
+     */
+    public BlockMover mover() {
+        return mover;
     }
 
     /**

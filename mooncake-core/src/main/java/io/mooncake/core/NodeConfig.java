@@ -214,7 +214,8 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
          * @return each from a multiple of 4096 on
          */
         public int slots(long blockSize) {
-            return (int) Math.min(Integer.MAX_VALUE - 8, size / Math.max(blockSize, (blockSize + ALIGNMENT - 1) & -ALIGNMENT));
+            return (int) Math.min(Integer.MAX_VALUE - 8,
+                    size / Math.max(blockSize, (blockSize + ALIGNMENT - 1) & -ALIGNMENT));
         }
     }
 

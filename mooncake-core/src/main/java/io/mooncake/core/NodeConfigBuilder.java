@@ -1,9 +1,9 @@
 package io.mooncake.core;
 
-import io.mooncake.core.NodeConfig.FileTier;
 import io.mooncake.core.NodeConfig.Agents;
 import io.mooncake.core.NodeConfig.Cluster;
 import io.mooncake.core.NodeConfig.Environment;
+import io.mooncake.core.NodeConfig.FileTier;
 import io.mooncake.core.NodeConfig.Pool;
 import io.mooncake.core.NodeConfig.Tcp;
 import io.mooncake.core.NodeConfig.Timeouts;

@@ -69,7 +69,8 @@ import org.slf4j.LoggerFactory;
  * @param agents the agents' threads
  */
 record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks, BlockEvents events,
-        NodeEvents nodeEvents, RegionTable regions, PoolMemory pool, @Nullable SlowTier slow, BlockManager blocks, ControlChannel control,
+        NodeEvents nodeEvents, RegionTable regions, PoolMemory pool, @Nullable SlowTier slow, BlockManager blocks,
+        ControlChannel control,
         List<TransferEngine> engines,
         Sources sources,
         Conductor conductor,
@@ -124,7 +125,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         undo.push(pool::close);
         Region region = regions.register(pool.memory(), Access.GUARDED);
         List<PoolBinding> bindings = new ArrayList<>(List.of(binding(pool, region, memory)));
-        SlowTier slow = SlowTier.open(config, regions);
+        SlowTier slow = SlowTier.open(config, regions, counters);
         if (slow != null) {
             undo.push(slow.pool()::close);
             bindings.add(slow.binding());
@@ -157,7 +158,8 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         if (config.agents().threading() == ThreadingMode.INVOKER) {
             waits.runWhileWaiting(agents, callbacks);
         }
-        return new NodeParts(life, counters, waits, callbacks, events, nodeEvents, regions, memory, slow, blocks, control,
+        return new NodeParts(life, counters, waits, callbacks, events, nodeEvents, regions, memory, slow, blocks,
+                control,
                 engines, sources, conductor, agents);
     }
 
@@ -315,6 +317,6 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     /** What pulls need of this. */
     PullContext pulls() {
         return new PullContext(life, sources, conductor, events, nodeEvents, counters,
-                new SharedPulls(conductor::wakeup));
+                new SharedPulls(conductor::wakeup), control);
     }
 }

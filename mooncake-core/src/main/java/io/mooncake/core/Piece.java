@@ -124,6 +124,16 @@ public record Piece(BlockId id, @Nullable BlockRef ref, long atLeast, long offse
     }
 
     /**
+     * A whole block out of this node's memory into its file.
+     *
+     * @param id the block
+     * @return the piece
+     */
+    public static Piece demoted(BlockId id) {
+        return new Piece(id, null, 0, WHOLE, Destination.demoted(), 0);
+    }
+
+    /**
      * The same piece in a stage.
      *
      * @param stage 0 and up

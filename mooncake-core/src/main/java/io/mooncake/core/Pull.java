@@ -17,6 +17,7 @@ import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.Transfer;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.TransferWork;
@@ -138,6 +139,9 @@ final class Pull implements TransferWork, ReadListener {
                     + " of node " + source.node() + " cannot go into a file of node " + node.life().id
                     + ": pull it into memory first, and configure file.directory"));
         }
+        if (!here && source.isInFile()) {
+            return awaitsRaising(part, source);
+        }
         if (here && tier != null) {
             if (blocks().isIn(source, tier)) {
                 return ended(part, Outcome.OK, null);
@@ -152,7 +156,9 @@ final class Pull implements TransferWork, ReadListener {
         Peer owner = node.sources().registry().peer(source.node());
         TransferEngine engine = owner == null
                 ? null
-                : tier == Tier.SLOW ? node.sources().fileEngine() : node.sources().engineTo(owner, source.region(), length);
+                : tier == Tier.SLOW
+                        ? node.sources().fileEngine()
+                        : node.sources().engineTo(owner, source.region(), length);
         if (owner == null || engine == null) {
             return mayRetry(part, Outcome.UNREACHABLE,
                     new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));
@@ -166,6 +172,21 @@ final class Pull implements TransferWork, ReadListener {
             submit(part, engine);
         }
         return false;
+    }
+
+    /** Only its own node reads a file: asks for the block, and looks again until it is in memory there, or elsewhere. */
+    private boolean awaitsRaising(Part part, BlockRef source) {
+        long nowNs = node.life().nowNs();
+        if (!source.equals(part.raising) || nowNs - part.askedNs >= Raising.AGAIN_NS) {
+            part.raising = source;
+            part.askedNs = nowNs;
+            boolean asked = node.control().send(source.node(), Topic.WANTED, RefMessage.of(List.of(source)));
+            if (!asked && node.sources().registry().peer(source.node()) == null) {
+                return mayRetry(part, Outcome.UNREACHABLE,
+                        new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));
+            }
+        }
+        return waits(part);
     }
 
     /** A reference that the caller brought, or a registry that is behind, may name what was evicted. */
@@ -194,6 +215,7 @@ final class Pull implements TransferWork, ReadListener {
             return ended(part, Outcome.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS,
                     region + " of " + region.length() + " bytes has no room for the " + read));
         }
+        part.waits = false;
         return true;
     }
 
@@ -222,7 +244,7 @@ final class Pull implements TransferWork, ReadListener {
         return true;
     }
 
-    /** Until there is a slot, or another's pull is over; false, for whoever asks whether to go on. */
+    /** Until there is a slot, another's pull is over, or the block is up; false, for whoever asks whether to go on. */
     private boolean waits(Part part) {
         if (part.waits) {
             node.conductor().takeBack(part);
@@ -403,16 +425,22 @@ final class Pull implements TransferWork, ReadListener {
         if (node.life().isClosing() || transfer().isGivenUp()) {
             end(part, Outcome.CANCELED, null);
         } else if (nowNs - deadlineNs >= 0) {
-            end(part, Outcome.TIMED_OUT, awaited != null
-                    ? null
-                    : new MooncakeException(Kind.OUT_OF_MEMORY,
-                            "no slot for a replica of block " + part.piece.id() + ": " + blocks().describeHolders()));
+            end(part, Outcome.TIMED_OUT, awaited != null ? null : waitedInVain(part));
         } else if (awaited != null && !awaited.isOver()) {
             node.conductor().takeBack(part);
         } else {
             part.awaited = null;
             attempt(part);
         }
+    }
+
+    private MooncakeException waitedInVain(Part part) {
+        BlockRef source = Objects.requireNonNull(part.source);
+        return source.equals(part.raising)
+                ? new MooncakeException(Kind.TIMEOUT, "node " + source.node() + " did not bring block " + source.id()
+                        + " up from its file in time: give the transfer more time, or that node more memory")
+                : new MooncakeException(Kind.OUT_OF_MEMORY,
+                        "no slot for a replica of block " + source.id() + ": " + blocks().describeHolders());
     }
 
     private boolean isLate() {
@@ -443,6 +471,9 @@ final class Pull implements TransferWork, ReadListener {
         node.counters().increment(counter(told));
         BlockRef source = part.source;
         if (outcome == Outcome.OK && source != null) {
+            if (part.piece.destination() instanceof Destination.Replica to && to.only()) {
+                blocks().sink(source.id(), source.version());
+            }
             boolean here = source.node().equals(node.life().id);
             if (!(here && part.piece.destination() instanceof Destination.Replica to)) {
                 node.counters().add(here ? Counter.BYTES_COPIED : Counter.BYTES_PULLED, part.read.length());

@@ -1,5 +1,7 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.Counters;
 import io.mooncake.core.manager.PoolBinding;
 import io.mooncake.core.pool.FilePool;
 import io.mooncake.core.pool.SizeClass;
@@ -20,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  */
 record SlowTier(FilePool pool, Region region, FileTransferEngine.Settings settings) {
     /** Null where none is configured. */
-    static @Nullable SlowTier open(NodeConfig config, RegionTable regions) {
+    static @Nullable SlowTier open(NodeConfig config, RegionTable regions, Counters counters) {
         NodeConfig.FileTier tier = config.fileTier();
         if (tier == null) {
             return null;
@@ -28,6 +30,8 @@ record SlowTier(FilePool pool, Region region, FileTransferEngine.Settings settin
         long blockSize = config.pool().blockSize();
         FilePool pool = new FilePool("file", tier.directory(),
                 List.of(new SizeClass(blockSize, tier.slots(blockSize))), tier.direct());
+        counters.add(Counter.BLOCKS_RECOVERED, pool.stored().size());
+        counters.add(Counter.BLOCKS_DAMAGED, pool.lost());
         // Where the node has no threads the engine has none.
         boolean invoked = config.agents().threading() == ThreadingMode.INVOKER;
         return new SlowTier(pool, regions.register(pool.memory(), Access.GUARDED),

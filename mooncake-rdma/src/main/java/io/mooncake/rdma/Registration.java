@@ -105,7 +105,8 @@ final class Registration implements AutoCloseable {
                 yield domain.register(new Provider.DmaBuf(buffer.fd(), buffer.offset() + from, bytes,
                         device.address() + from), accessOf(region));
             }
-            case FileMemory file -> throw new IllegalArgumentException(region + " is a file: no card can be told of it");
+            case FileMemory file ->
+                throw new IllegalArgumentException(region + " is a file: no card can be told of it");
         };
     }
 

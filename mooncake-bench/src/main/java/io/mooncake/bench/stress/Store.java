@@ -5,7 +5,6 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Waiter;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
-import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.manager.BlockListener;
 import io.mooncake.core.manager.BlockManager;
@@ -20,6 +19,7 @@ import io.mooncake.core.transfer.RegionTable;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A block manager small enough to be made for every run of a test: all share the bytes, which nobody looks at. */
 final class Store {
@@ -84,9 +84,9 @@ final class Store {
 
     private static final class Nobody implements BlockListener {
         @Override
-        public void onWritten(BlockRef ref, Tier tier) {}
+        public void onWritten(BlockRef ref, boolean fastest) {}
 
         @Override
-        public void onEvicted(BlockRef ref, Tier tier, EvictReason reason) {}
+        public void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason) {}
     }
 }

@@ -10,6 +10,16 @@ public enum Counter {
     BLOCKS_DEMOTED,
     /** Blocks that came from this node's file into its memory. */
     BLOCKS_PROMOTED,
+    /** Blocks that other nodes asked this one to bring up from its file. */
+    BLOCKS_WANTED,
+    /** Copies of blocks that other nodes took because they were asked to. */
+    BLOCKS_COPIED_OUT,
+    /** Blocks that were handed over to other nodes, and left this one. */
+    BLOCKS_HANDED_OVER,
+    /** Blocks that were in the file when the node started, verified. */
+    BLOCKS_RECOVERED,
+    /** Blocks that the file's journal named when the node started, and whose bytes were others: they are gone. */
+    BLOCKS_DAMAGED,
     /** Blocks that could not be made durable before their memory was needed, and were dropped. */
     DEMOTIONS_FAILED,
     /** Bytes of blocks that became durable in the file. */

@@ -141,6 +141,9 @@ public sealed interface Memory {
      * @param length bytes, more than 0
      */
     record FileMemory(Path path, long length) implements Memory {
+        /** Regions of files are numbered from here on, others below: whoever has a reference sees that nobody reads there but the node itself. */
+        public static final int FIRST_REGION = 1 << 30;
+
         /**
          * Checks the length.
          *

@@ -287,6 +287,56 @@ public final class BlockManager {
     }
 
     /**
+     * The same for exactly the version that a reference names.
+     *
+     * @param ref of this node
+     * @return false when that is not here any more
+     */
+    public boolean evict(BlockRef ref) {
+        table.checkOpen();
+        Entry entry = table.blocks.get(ref.id());
+        return entry != null && entry.ref.version().equals(ref.version()) && table.remove(entry, SlotTable.REQUESTED);
+    }
+
+    /**
+     * Gives up the memory of a block that is durable below it, as soon as nobody has it pinned. Of a block that is not, or that is another
+     * version by then, nothing is given up.
+     *
+     * @param id the block
+     * @param version which writing of it
+     */
+    public void sink(BlockId id, Version version) {
+        Entry entry = table.blocks.get(id);
+        if (entry != null && !entry.slow && entry.ref.version().equals(version)) {
+            caretaker.sink(entry);
+        }
+    }
+
+    /**
+     * Promises to keep blocks in a tier for a while: all, or as many leading ones as are there.
+     *
+     * @param ids blocks
+     * @param tier in which
+     * @param ttlNs nanoseconds, positive
+     * @return the hold, of fewer blocks if need be; of none it is empty
+     * @throws MooncakeException INVALID_ARGUMENT for the time, CLOSED
+     */
+    public Hold hold(List<BlockId> ids, Tier tier, long ttlNs) {
+        table.checkOpen();
+        Holds.checkTtl(ttlNs);
+        List<Entry> held = new ArrayList<>(ids.size());
+        for (BlockId id : List.copyOf(ids)) {
+            Entry top = table.blocks.get(id);
+            Entry entry = top == null || top.slow == (tier == Tier.SLOW) ? top : tier == Tier.SLOW ? top.below() : null;
+            if (entry == null || !table.hold(entry)) {
+                break;
+            }
+            held.add(entry);
+        }
+        return holds.begin(List.copyOf(held), ttlNs);
+    }
+
+    /**
      * Promises to keep blocks for a while: all, or as many leading ones as are here.
      *
      * @param refs of this node
@@ -384,6 +434,21 @@ public final class BlockManager {
             free += usage.free();
         }
         return new BlockPool.Usage(used, quarantined, free);
+    }
+
+    /**
+     * How many bytes of blocks are in a tier; those that are in two count in each. Looks at every block.
+     *
+     * @param tier which
+     * @return valid bytes
+     */
+    public long bytes(Tier tier) {
+        long bytes = 0;
+        for (Entry entry : table.blocks.values()) {
+            boolean isThere = entry.slow == (tier == Tier.SLOW) || (tier == Tier.SLOW && entry.below() != null);
+            bytes += isThere ? entry.ref.length() : 0;
+        }
+        return bytes;
     }
 
     /**

@@ -2,11 +2,13 @@ package io.mooncake.core.manager;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockState;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.BlockListener.EvictReason;
 import io.mooncake.core.pool.GuardTable;
 import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The conductor's half: looks at marked slots and acts on what it finds there, and lets the {@link Evictor} work. One thread at a
@@ -48,6 +50,12 @@ final class Caretaker {
         if (evictor.want(length, tier)) {
             listener.onDue();
         }
+    }
+
+    /** Any thread: a block is to leave memory, being durable below. */
+    void sink(Entry entry) {
+        evictor.sink(entry);
+        listener.onDue();
     }
 
     Evictor evictor() {
@@ -123,7 +131,7 @@ final class Caretaker {
             // Else whoever took it out of the table, or is about to put it in, marks the slot after that.
             flags[entry.slot] |= ANNOUNCED;
             evictor.arrived(entry.slot);
-            listener.onWritten(entry.ref, entry.space.pool().tier());
+            listener.onWritten(entry.ref, entry.equals(table.blocks.get(entry.ref.id())));
         }
     }
 
@@ -149,8 +157,14 @@ final class Caretaker {
         }
         if ((before & ANNOUNCED) != 0) {
             evictor.left(slot);
-            listener.onEvicted(entry.ref, entry.space.pool().tier(), reason);
+            listener.onEvicted(entry.ref, left(entry), reason);
         }
+    }
+
+    /** Where else, further down, the version of an entry is that is about to go. */
+    private @Nullable BlockRef left(Entry entry) {
+        Entry there = entry.slow ? null : table.blocks.get(entry.ref.id());
+        return there != null && there.slow && there.ref.version().equals(entry.ref.version()) ? there.ref : null;
     }
 
     /**

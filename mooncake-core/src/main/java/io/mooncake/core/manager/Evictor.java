@@ -9,6 +9,7 @@ import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.manager.eviction.SlotUse;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -48,6 +49,9 @@ final class Evictor {
     private final int[] blocks = new int[TIERS];
     private final byte[] flags;
     private final ArrayDeque<Leaving> leaving = new ArrayDeque<>();
+    /** Blocks that are to leave memory, being durable below. */
+    private final ConcurrentLinkedQueue<Entry> toSink = new ConcurrentLinkedQueue<>();
+    private final ArrayDeque<Entry> sinking = new ArrayDeque<>();
     private @Nullable Demoter demoter;
     private int hintsAt;
 
@@ -152,6 +156,11 @@ final class Evictor {
         return best >= 0 && wanted.get(best) == 0 && wanted.getAndSet(best, 1) == 0;
     }
 
+    /** Any thread: the block leaves memory as soon as nobody has it pinned, if it is durable below by then. */
+    void sink(Entry entry) {
+        toSink.add(entry);
+    }
+
     /** A block has come. */
     void arrived(int slot) {
         blocks[tier(slot)]++;
@@ -194,7 +203,7 @@ final class Evictor {
      * @param nowNs on the node's clock
      */
     int evict(long nowNs) {
-        int work = endLeaving();
+        int work = endLeaving() + endSinking();
         int budget = CANDIDATES_PER_CYCLE;
         int needs = TIERS + classBytes.length;
         for (int turns = 0; turns < needs && budget > 0;) {
@@ -329,6 +338,25 @@ final class Evictor {
                 } else if (!durable) {
                     counters.increment(Counter.DEMOTIONS_FAILED);
                 }
+            }
+        }
+        return ended;
+    }
+
+    private int endSinking() {
+        for (Entry entry = toSink.poll(); entry != null; entry = toSink.poll()) {
+            sinking.add(entry);
+        }
+        int ended = 0;
+        for (int left = sinking.size(); left > 0; left--) {
+            Entry entry = sinking.remove();
+            boolean isAbove = table.entry(entry.slot) == entry && entry.below() != null
+                    && table.blocks.get(entry.ref.id()) == entry;
+            // One that was not announced yet is looked at again, as one is that is pinned.
+            if (isAbove && (flags[entry.slot] == 0 || !evictNow(entry))) {
+                sinking.add(entry);
+            } else {
+                ended++;
             }
         }
         return ended;

@@ -73,7 +73,8 @@ final class Writers {
         @Nullable
         Lease[] found = new @Nullable Lease[1];
         long deadlineNs = now() + config.allocateTimeoutNs();
-        config.waiter().await(() -> table.closed || (found[0] = reserveOrWant(id, length, Tier.DRAM)) != null, deadlineNs);
+        config.waiter()
+                .await(() -> table.closed || (found[0] = reserveOrWant(id, length, Tier.DRAM)) != null, deadlineNs);
         Lease lease = found[0];
         if (lease != null) {
             return lease;

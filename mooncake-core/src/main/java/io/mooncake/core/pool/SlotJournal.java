@@ -12,6 +12,8 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What is in the slots of a file: records that are only appended, each with its checksums, until they are written anew without those that
@@ -37,6 +39,8 @@ import org.jspecify.annotations.Nullable;
 final class SlotJournal implements AutoCloseable {
     static final int HEAD_BYTES = 40;
 
+    private static final Logger LOG = LoggerFactory.getLogger(SlotJournal.class);
+
     private static final int MAGIC = 0x314A4B4D; // MKJ1
     private static final byte LAYOUT = 1;
     private static final byte WRITTEN = 2;
@@ -56,6 +60,7 @@ final class SlotJournal implements AutoCloseable {
     private ByteBuffer pending = buffer(1 << 12);
     private long sequence;
     private boolean unsyncedName;
+    private long anewFrom = SMALL;
     /** Records up to here are on the device. */
     private long synced;
     private long end;
@@ -184,9 +189,15 @@ final class SlotJournal implements AutoCloseable {
         if (synced == sequence) {
             return;
         }
-        if (end > SMALL && end > GROWTH * liveBytes) {
-            writeAnew();
-            return;
+        if (end > anewFrom && end > GROWTH * liveBytes) {
+            try {
+                writeAnew();
+                return;
+            } catch (IOException e) {
+                // It may have room for one record more where there is none for a second file.
+                LOG.warn("{} could not be written anew and grows: {}", path, e.toString());
+                anewFrom = end + SMALL;
+            }
         }
         writeAll(channel, pending.duplicate().flip(), end);
         channel.force(false);
@@ -221,6 +232,7 @@ final class SlotJournal implements AutoCloseable {
         channel.close();
         channel = fresh;
         sequence = number;
+        anewFrom = SMALL;
         end = all.limit();
         pending.clear();
         unsyncedName = true;

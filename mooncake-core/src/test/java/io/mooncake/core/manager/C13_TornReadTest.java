@@ -13,7 +13,6 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
-import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.pool.DramPool;
@@ -90,10 +89,10 @@ final class C13_TornReadTest {
                         id -> 0, SECOND, slots, EvictionPolicy.named("lru")),
                 new BlockListener() {
                     @Override
-                    public void onWritten(BlockRef ref, Tier tier) {}
+                    public void onWritten(BlockRef ref, boolean fastest) {}
 
                     @Override
-                    public void onEvicted(BlockRef ref, Tier tier, EvictReason reason) {}
+                    public void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason) {}
                 });
         Thread conductor = start(() -> {
             while (!stop) {

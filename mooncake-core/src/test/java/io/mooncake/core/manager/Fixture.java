@@ -13,7 +13,6 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
-import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.DramPool;
@@ -88,7 +87,7 @@ final class Fixture implements AutoCloseable {
 
     private final class Listener implements BlockListener {
         @Override
-        public void onWritten(BlockRef ref, Tier tier) {
+        public void onWritten(BlockRef ref, boolean fastest) {
             events.add("written " + ref.id() + " " + ref.version().counter());
             if (!announced.add(ref)) {
                 throw new IllegalStateException("announced twice: " + ref);
@@ -96,7 +95,7 @@ final class Fixture implements AutoCloseable {
         }
 
         @Override
-        public void onEvicted(BlockRef ref, Tier tier, EvictReason reason) {
+        public void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason) {
             events.add(reason + " " + ref.id() + " " + ref.version().counter());
             if (!announced.remove(ref)) {
                 throw new IllegalStateException("never announced: " + ref);

@@ -55,7 +55,7 @@ final class FileDamageTest {
     private static int put(FilePool pool, String id, long counter) {
         try {
             int slot = write(pool, id, counter);
-            pool.makeDurable(new long[] {pool.offset(slot)});
+            pool.makeDurable(new long[]{pool.offset(slot)});
             return slot;
         } catch (IOException e) {
             throw new UncheckedIOException(e);
@@ -159,7 +159,8 @@ final class FileDamageTest {
         // Later bytes overwrote the slots of blocks that were evicted, so of those no cut may bring one back.
         for (int cut = 0; cut <= journal.length; cut += cut % 64 < 3 ? 1 : 13) {
             Files.write(file("journal"), Arrays.copyOf(journal, cut));
-            Set<String> expected = new TreeSet<>(((TreeMap<Long, Set<String>>) durable).floorEntry((long) cut).getValue());
+            Set<String> expected = new TreeSet<>(
+                    ((TreeMap<Long, Set<String>>) durable).floorEntry((long) cut).getValue());
             expected.retainAll(now);
             assertEquals(expected, back(), "cut at " + cut);
         }
@@ -219,7 +220,8 @@ final class FileDamageTest {
     @Test
     void shouldBeginAnewWithoutAJournalOrWithOneThatIsNone() throws IOException {
         store("a");
-        Files.write(file("journal"), "no journal of ours, whatever its name".repeat(9).getBytes(StandardCharsets.UTF_8));
+        Files.write(file("journal"),
+                "no journal of ours, whatever its name".repeat(9).getBytes(StandardCharsets.UTF_8));
         assertEquals(Set.of(), back());
         store("b");
         Files.delete(file("journal"));

@@ -1,9 +1,9 @@
 package io.mooncake.core.pool;
 
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.io.TempDir;
 
