@@ -30,6 +30,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A node with a file: eight slots of memory, of which one is spare. */
 @Timeout(120)
@@ -43,7 +45,12 @@ final class FileTierTest {
     Path directory;
 
     private Node start(int fileSlots) {
+        return start(fileSlots, ThreadingMode.SHARED);
+    }
+
+    private Node start(int fileSlots, ThreadingMode threading) {
         return Node.start(NodeConfig.builder("a")
+                .threading(threading)
                 .blockSize(BLOCK)
                 .poolSize((long) MEMORY_SLOTS * BLOCK)
                 .sharedMemory(NodeConfig.SHARED_MEMORY_OFF)
@@ -124,9 +131,10 @@ final class FileTierTest {
         return transfer.outcome(0);
     }
 
-    @Test
-    void shouldReadWhatMemoryHasNoRoomForOutOfTheFile() {
-        try (Node node = start(64)) {
+    @ParameterizedTest
+    @EnumSource
+    void shouldReadWhatMemoryHasNoRoomForOutOfTheFile(ThreadingMode threading) {
+        try (Node node = start(64, threading)) {
             for (int i = 0; i < 40; i++) {
                 put(node, i);
             }
