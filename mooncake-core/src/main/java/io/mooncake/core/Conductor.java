@@ -7,6 +7,7 @@ import io.mooncake.core.block.Hold;
 import io.mooncake.core.manager.BlockManager;
 import java.util.ArrayDeque;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongToIntFunction;
 import org.agrona.concurrent.Agent;
 
 /**
@@ -32,6 +33,7 @@ final class Conductor implements Agent {
     private final ArrayDeque<Part> waiting = new ArrayDeque<>();
     private final AtomicLong asked = new AtomicLong();
     private volatile long answered;
+    private volatile LongToIntFunction moves = nowNs -> 0;
     private volatile boolean closed;
 
     Conductor(Life life, Sources sources, Runnable wakeup) {
@@ -64,6 +66,11 @@ final class Conductor implements Agent {
         holds.add(hold, consumer);
     }
 
+    /** What else is to be looked at in each duty cycle, at a time; says how much was done. */
+    void alsoLook(LongToIntFunction more) {
+        moves = more;
+    }
+
     /** A part that the conductor is retrying has to wait again: no work, no wake-up, else waiting would be spinning. */
     void takeBack(Part part) {
         waiting.add(part);
@@ -86,7 +93,7 @@ final class Conductor implements Agent {
         // First, since what it ends marks slots.
         long nowNs = life.nowNs();
         int work = takeIn() + blocks.doWork(nowNs) + holds.look(nowNs) + costs.announce(nowNs)
-                + space.announce(nowNs);
+                + space.announce(nowNs) + moves.applyAsInt(nowNs);
         retry(nowNs);
         if (answered != tickets && blocks.isCaughtUp()) {
             answered = tickets;
@@ -124,6 +131,7 @@ final class Conductor implements Agent {
         closed = true;
         takeIn();
         retry(life.nowNs());
+        int _ = moves.applyAsInt(life.nowNs());
     }
 
     @Override

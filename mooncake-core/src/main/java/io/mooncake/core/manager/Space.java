@@ -2,9 +2,11 @@ package io.mooncake.core.manager;
 
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.block.BlockState;
 import io.mooncake.core.block.PoolSpace;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
 import io.mooncake.core.transfer.ForeignPins;
@@ -26,6 +28,11 @@ record Space(BlockPool pool, Region region, ForeignPins foreignPins, int first) 
     /** Whether a reader of another process has the slot pinned. */
     boolean isPinnedElsewhere(int slot) {
         return foreignPins.isPinned((long) (slot - first) * GuardTable.STRIDE);
+    }
+
+    /** Whether its blocks can be read only by a transfer. */
+    boolean isSlow() {
+        return pool.tier() == Tier.SLOW;
     }
 
     int end() {
@@ -53,6 +60,7 @@ record Space(BlockPool pool, Region region, ForeignPins foreignPins, int first) 
         return switch (pool.memory()) {
             case HostMemory host -> Memory.of(host.segment().asSlice(offset, length));
             case DeviceMemory device -> device.part(offset, length);
+            case FileMemory file -> new FileMemory(file.path(), length);
         };
     }
 }
