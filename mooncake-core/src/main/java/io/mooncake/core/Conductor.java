@@ -12,7 +12,7 @@ import org.agrona.concurrent.Agent;
 
 /**
  * The node's agent for everything that is not moving bytes: it acts on the slots that were marked, evicts, ends holds by their time,
- * commits pulled replicas, starts further attempts, and says what reads from other nodes take.
+ * commits pulled replicas, starts further attempts, and says what reads from other nodes take and what room is here.
  *
  * <pre>
  *   any thread ─▶ slot marks (manager) ─┐
@@ -27,6 +27,7 @@ final class Conductor implements Agent {
     private final BlockManager blocks;
     private final PeerCosts costs;
     private final ConsumerHolds holds;
+    private final SpaceReport space;
     private final Runnable wakeup;
     private final LinkedStack<Part> taken = new LinkedStack<>();
     private final ArrayDeque<Part> waiting = new ArrayDeque<>();
@@ -40,6 +41,7 @@ final class Conductor implements Agent {
         blocks = sources.blocks();
         costs = sources.costs();
         holds = new ConsumerHolds(sources.registry(), life.nowNs());
+        space = new SpaceReport(sources.costs().self(), blocks, sources.registry());
         this.wakeup = wakeup;
     }
 
@@ -91,7 +93,7 @@ final class Conductor implements Agent {
         // First, since what it ends marks slots.
         long nowNs = life.nowNs();
         int work = takeIn() + blocks.doWork(nowNs) + holds.look(nowNs) + costs.announce(nowNs)
-                + moves.applyAsInt(nowNs);
+                + space.announce(nowNs) + moves.applyAsInt(nowNs);
         retry(nowNs);
         if (answered != tickets && blocks.isCaughtUp()) {
             answered = tickets;

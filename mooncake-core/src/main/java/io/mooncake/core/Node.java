@@ -7,8 +7,10 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.PoolSpace;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.registry.NodeSpace;
 import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.RegistryStatus;
 import io.mooncake.core.transfer.Access;
@@ -248,6 +250,17 @@ public final class Node implements AutoCloseable {
      */
     public List<PairFigures> matrix() {
         return parts.sources().costs().pairs();
+    }
+
+    /**
+     * What room a node has in its pools.
+     *
+     * @param node this one or another, in this incarnation
+     * @return as that node said last: a hint, a second old or more; empty when nothing is known of it
+     */
+    public List<PoolSpace> space(NodeId node) {
+        NodeSpace space = parts.sources().registry().space(node);
+        return space == null ? List.of() : space.pools();
     }
 
     /**

@@ -71,7 +71,7 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     /** The engine that moves so many bytes of a region best. */
     @Nullable
     TransferEngine engineTo(Peer peer, int region, long bytes) {
-        return PathChoice.choose(engines, peer, region, bytes);
+        return PathChoice.choose(engines, peer, region, bytes, costs);
     }
 
     /** The engine that brings blocks into this node's slow tier; null when there is none. */
@@ -124,6 +124,6 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
                 ? "no way, because the node is not known, or not in this incarnation"
                 : elsewhere
                         ? "by way of that node's memory, because it is in a file there"
-                        : PathChoice.explain(engines, owner, ref.region(), ref.length()));
+                        : PathChoice.explain(engines, owner, ref.region(), ref.length(), costs));
     }
 }

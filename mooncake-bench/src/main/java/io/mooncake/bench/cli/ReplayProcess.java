@@ -17,7 +17,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 
@@ -37,7 +36,6 @@ import java.util.stream.Collectors;
  */
 final class ReplayProcess {
     private static final Duration KNOWN = Duration.ofMinutes(3);
-    private static final long LOOK_AGAIN_NS = 50_000;
 
     private final Member member;
     private final Testimony testimony;
@@ -109,14 +107,8 @@ final class ReplayProcess {
     }
 
     private void await(BooleanSupplier known, String what) {
-        long deadlineNs = System.nanoTime() + KNOWN.toNanos();
-        while (!known.getAsBoolean()) {
-            if (System.nanoTime() - deadlineNs > 0) {
-                throw new MooncakeException(MooncakeException.Kind.TIMEOUT, node().id() + " did not get to know " + what
-                        + " within " + KNOWN.toSeconds() + " s: " + node().health());
-            }
-            LockSupport.parkNanos(LOOK_AGAIN_NS);
-        }
+        Await.until(known::getAsBoolean, Boolean::booleanValue, KNOWN, _ -> node().id() + " did not get to know " + what
+                + " within " + KNOWN.toSeconds() + " s: " + node().health());
     }
 
     private String serve(List<String> words) {

@@ -8,6 +8,7 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.NextUse;
+import io.mooncake.core.block.PoolSpace;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool;
@@ -16,6 +17,7 @@ import io.mooncake.core.transfer.SharedBlock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -449,6 +451,15 @@ public final class BlockManager {
             bytes += isThere ? entry.ref.length() : 0;
         }
         return bytes;
+    }
+
+    /**
+     * What room each pool has at this moment. Looks at every slot: for now and then.
+     *
+     * @return one for each pool
+     */
+    public List<PoolSpace> space() {
+        return Stream.of(table.spaces).map(space -> space.count(table.words)).toList();
     }
 
     /**
