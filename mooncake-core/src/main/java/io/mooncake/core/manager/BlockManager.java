@@ -439,6 +439,15 @@ public final class BlockManager {
     }
 
     /**
+     * What room each pool has at this moment. Looks at every slot: for now and then.
+     *
+     * @return one for each pool
+     */
+    public List<PoolSpace> space() {
+        return Stream.of(table.spaces).map(space -> space.count(table.words)).toList();
+    }
+
+    /**
      * How many bytes of blocks are in a tier; those that are in two count in each. Looks at every block.
      *
      * @param tier which
@@ -451,15 +460,6 @@ public final class BlockManager {
             bytes += isThere ? entry.ref.length() : 0;
         }
         return bytes;
-    }
-
-    /**
-     * What room each pool has at this moment. Looks at every slot: for now and then.
-     *
-     * @return one for each pool
-     */
-    public List<PoolSpace> space() {
-        return Stream.of(table.spaces).map(space -> space.count(table.words)).toList();
     }
 
     /**
