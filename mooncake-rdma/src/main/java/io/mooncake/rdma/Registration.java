@@ -3,6 +3,7 @@ package io.mooncake.rdma;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.Memory.DmaBuf;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -106,6 +107,8 @@ final class Registration implements AutoCloseable {
                 yield domain.register(new Provider.DmaBuf(buffer.fd(), buffer.offset() + from, bytes,
                         device.address() + from), accessOf(region));
             }
+            case FileMemory file ->
+                throw new IllegalArgumentException(region + " is a file: no card can be told of it");
         };
     }
 

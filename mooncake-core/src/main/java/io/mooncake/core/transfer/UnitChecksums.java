@@ -129,6 +129,42 @@ public final class UnitChecksums {
     }
 
     /**
+     * Says which block the sums are of that follow, one by one; its writer alone.
+     *
+     * @param slot where it stands
+     * @param offset its first byte in the region
+     * @param length its valid bytes
+     */
+    public void begin(int slot, long offset, long length) {
+        memory.set(LONG, slot * stride + OFFSET_AT, offset);
+        memory.set(LONG, slot * stride + LENGTH_AT, length);
+    }
+
+    /**
+     * Sums up one unit; its block's writers, each another unit.
+     *
+     * @param slot where the block stands
+     * @param unit 0 and up
+     * @param sum CRC32C of it
+     */
+    public void put(int slot, long unit, long sum) {
+        memory.set(INT, slot * stride + SUMS_AT + unit * Integer.BYTES, (int) sum);
+    }
+
+    /**
+     * How many bytes a unit has.
+     *
+     * @param slot where its block stands
+     * @param offset of its first byte, in the region
+     * @return at most {@link GuardSource#UNIT_BYTES}; 0 or less past the block's end
+     */
+    public long unitBytes(int slot, long offset) {
+        long at = slot * stride;
+        return Math.min(GuardSource.UNIT_BYTES,
+                memory.get(LONG, at + LENGTH_AT) - offset + memory.get(LONG, at + OFFSET_AT));
+    }
+
+    /**
      * Says that a block which is about to be written has no checksums; its writer alone.
      *
      * @param slot where it stands

@@ -1,6 +1,7 @@
 package io.mooncake.core.transfer.local;
 
 import io.mooncake.core.base.Bounds;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -29,6 +30,7 @@ import org.jspecify.annotations.Nullable;
 public final class LocalTransferEngine implements TransferEngine, ChunkSource {
     private static final String NAME = "local";
     private static final Route HERE = new Route(Locality.NODE, true, Health.READY, "the block is on this node");
+    private static final Route IN_A_FILE = new Route(Locality.NODE, false, Health.NONE, "the block is in a file");
     private static final Route ELSEWHERE = new Route(Locality.NODE, false, Health.NONE, "the block is on another node");
 
     private final EngineContext context;
@@ -57,7 +59,11 @@ public final class LocalTransferEngine implements TransferEngine, ChunkSource {
 
     @Override
     public Route route(Peer peer, int region) {
-        return isHere(peer) ? HERE : ELSEWHERE;
+        if (!isHere(peer)) {
+            return ELSEWHERE;
+        }
+        Region source = context.regions().readable(region);
+        return source != null && source.memory() instanceof FileMemory ? IN_A_FILE : HERE;
     }
 
     private boolean isHere(Peer peer) {
