@@ -53,6 +53,7 @@ final class DeviceStormTest {
     private EngineRig rig;
     private EngineRig.Side owner;
     private EngineRig.Side reader;
+    private int unreachable;
 
     private void start(RdmaConfig.Window window) {
         RdmaConfig config = RdmaConfig.defaults().withRegistrar(RdmaConfig.Registrar.POLLER).withWindow(window);
@@ -97,10 +98,16 @@ final class DeviceStormTest {
             reader.engine.abort(reading.read);
             rig.until(reading::ended);
             assertEquals(1, reading.ends);
-            assertTrue(reading.status == ReadStatus.CANCELED || reading.status == ReadStatus.OK,
-                    () -> "ended " + reading.status);
             refilled = true;
             next = 1 - next;
+            if (reading.status == ReadStatus.UNREACHABLE) {
+                // Where this machine stood still for longer than the card's retries. What may land then is the same question.
+                unreachable++;
+                rig.advance(EngineRig.SECOND_NS);
+                return;
+            }
+            assertTrue(reading.status == ReadStatus.CANCELED || reading.status == ReadStatus.OK,
+                    () -> "ended " + reading.status);
         }
 
         void check(MemorySegment refill) {
@@ -139,8 +146,10 @@ final class DeviceStormTest {
         seats.forEach(Seat::cancel);
         seats.forEach(seat -> seat.check(refill));
         int percent = provider.mostOccupiedPercent();
-        System.out.printf("[storm] %d of %d reads canceled before their end, %d lanes lost, queue at most %d %% full%n",
-                canceled, CANCELS, reader.count(Counter.LANES_LOST), percent);
+        System.out.printf(
+                "[storm] %d of %d reads canceled before their end, %d unreachable, %d lanes lost, queue at most %d %% full%n",
+                canceled, CANCELS, unreachable, reader.count(Counter.LANES_LOST), percent);
+        assertTrue(unreachable <= CANCELS / 20, unreachable + " ended unreachable");
         assertTrue(canceled > CANCELS / 20, canceled + " were canceled");
         assertTrue(percent < 30, () -> percent + " % of the completion queue were taken");
         MemorySegment to = rig.filled(MOST_CANCELED, FILL);
