@@ -1,5 +1,6 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.Route.Health;
@@ -34,11 +35,17 @@ final class PathChoice {
 
     /** The engine with the lowest rank; null when none can. Allocates nothing. */
     static @Nullable TransferEngine choose(List<TransferEngine> engines, Peer peer, int region, long bytes) {
+        return choose(engines, peer, region, bytes, null);
+    }
+
+    /** The same of those that can write such memory; null = this node's own pools. Allocates nothing. */
+    static @Nullable TransferEngine choose(List<TransferEngine> engines, Peer peer, int region, long bytes,
+            @Nullable Memory into) {
         TransferEngine best = null;
         int bestRank = NEVER;
         for (int i = 0; i < engines.size(); i++) {
             int rank = rank(bytes, engines.get(i).route(peer, region));
-            if (rank < bestRank) {
+            if (rank < bestRank && (into == null || engines.get(i).reaches(peer, region, into))) {
                 best = engines.get(i);
                 bestRank = rank;
             }

@@ -139,7 +139,9 @@ final class Pull implements TransferWork, ReadListener {
             blocks().touch(source.id());
         }
         Peer owner = node.sources().registry().peer(source.node());
-        TransferEngine engine = owner == null ? null : node.sources().engineTo(owner, source.region(), length);
+        TransferEngine engine = owner == null
+                ? null
+                : node.sources().engineTo(owner, source.region(), length, part.piece.destination());
         if (owner == null || engine == null) {
             return mayRetry(part, Outcome.UNREACHABLE,
                     new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));

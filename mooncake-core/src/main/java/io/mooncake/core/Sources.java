@@ -1,5 +1,6 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
@@ -65,10 +66,16 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         return fits && !part.tried.contains(ref);
     }
 
-    /** The engine that moves so many bytes of a region best. */
+    /** The engine that moves so many bytes of a region best to where they go; where none can write there, one that says so. */
     @Nullable
-    TransferEngine engineTo(Peer peer, int region, long bytes) {
-        return PathChoice.choose(engines, peer, region, bytes);
+    TransferEngine engineTo(Peer peer, int region, long bytes, Destination to) {
+        Memory into = switch (to) {
+            case Destination.At at -> at.region().memory();
+            case Destination.Pages pages -> pages.region().memory();
+            case Destination.Replica _ -> null;
+        };
+        TransferEngine engine = PathChoice.choose(engines, peer, region, bytes, into);
+        return engine != null || into == null ? engine : PathChoice.choose(engines, peer, region, bytes);
     }
 
     /** Lets a view hold the highest known version of a block in the memory of a node of this host. Allocates nothing for known blocks. */

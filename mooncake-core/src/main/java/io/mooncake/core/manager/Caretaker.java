@@ -56,7 +56,8 @@ final class Caretaker {
     }
 
     int doWork(long nowNs) {
-        return drainMarks() + freeLent() + (table.closed ? 0 : evictor.evict(announced, nowNs));
+        return table.streamEnds.doWork() + drainMarks() + freeLent()
+                + (table.closed ? 0 : evictor.evict(announced, nowNs));
     }
 
     // ---- marks

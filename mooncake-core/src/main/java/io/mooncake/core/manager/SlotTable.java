@@ -44,6 +44,7 @@ final class SlotTable {
     final MarkStack marks;
     final ConcurrentHashMap<BlockId, Entry> blocks = new ConcurrentHashMap<>();
     final ForetoldUses foretold;
+    final StreamEnds streamEnds = new StreamEnds();
 
     private final LongSupplier nanoClock;
     private final Runnable onDue;
