@@ -4,6 +4,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.manager.BlockListener;
 import io.mooncake.core.registry.Registry;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,9 +25,11 @@ final class Announcer implements BlockListener {
     }
 
     @Override
-    public void onWritten(BlockRef ref) {
+    public void onWritten(BlockRef ref, boolean fastest) {
         try {
-            registry.announce(ref);
+            if (fastest) {
+                registry.announce(ref);
+            }
         } catch (RuntimeException e) {
             registryThrew(ref, e);
         }
@@ -35,9 +38,14 @@ final class Announcer implements BlockListener {
     }
 
     @Override
-    public void onEvicted(BlockRef ref, EvictReason reason) {
+    public void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason) {
         try {
-            registry.withdraw(ref);
+            if (left != null) {
+                // In place of the one that goes: there is one a node.
+                registry.announce(left);
+            } else {
+                registry.withdraw(ref);
+            }
         } catch (RuntimeException e) {
             registryThrew(ref, e);
         }

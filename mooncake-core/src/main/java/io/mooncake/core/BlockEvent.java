@@ -14,9 +14,9 @@ import io.mooncake.core.block.BlockRef;
 public record BlockEvent(long number, Kind kind, BlockRef ref, String reason) {
     /** What happened. */
     public enum Kind {
-        /** The block is readable here. */
+        /** The block is readable here. One that is in two tiers is told of for each. */
         WRITTEN,
-        /** The block left this node, by policy, by request, or because a higher version replaced it. */
+        /** The block left the place that the reference names, by policy, by request, or because a higher version replaced it. */
         EVICTED,
         /** The holder that the reference names could not be reached. */
         LOST,

@@ -60,11 +60,12 @@ public interface BlockStore {
     BlockView newView();
 
     /**
-     * Pins a block of this node and gives its address; no copy, no queue, no allocation.
+     * Pins a block of this node's memory and gives its address; no copy, no queue, no allocation.
      *
      * @param id the block, any version
      * @param reusable from {@link #newView()} of this store, holding nothing
-     * @return false when the block is not on this node; then the view holds nothing
+     * @return false when the block is not in this node's memory; then the view holds nothing. One that is in its file, or on another node,
+     *     comes by {@link Piece#replica(BlockId)}
      */
     boolean acquire(BlockId id, BlockView reusable);
 
@@ -259,6 +260,13 @@ public interface BlockStore {
      * @throws MooncakeException INVALID_ARGUMENT when there are not as many times as ids
      */
     void hint(List<BlockId> ids, long... nextUseNs);
+
+    /**
+     * Says in words what each tier of this node holds, and what moved why; for people.
+     *
+     * @return several lines
+     */
+    String describe();
 
     /**
      * Who holds a block, as far as is known.

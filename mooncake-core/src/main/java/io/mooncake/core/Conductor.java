@@ -7,11 +7,12 @@ import io.mooncake.core.block.Hold;
 import io.mooncake.core.manager.BlockManager;
 import java.util.ArrayDeque;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongToIntFunction;
 import org.agrona.concurrent.Agent;
 
 /**
  * The node's agent for everything that is not moving bytes: it acts on the slots that were marked, evicts, ends holds by their time,
- * commits pulled replicas, starts further attempts, and says what reads from other nodes take.
+ * commits pulled replicas, starts further attempts, and says what reads from other nodes take and what room is here.
  *
  * <pre>
  *   any thread ─▶ slot marks (manager) ─┐
@@ -26,11 +27,13 @@ final class Conductor implements Agent {
     private final BlockManager blocks;
     private final PeerCosts costs;
     private final ConsumerHolds holds;
+    private final SpaceReport space;
     private final Runnable wakeup;
     private final LinkedStack<Part> taken = new LinkedStack<>();
     private final ArrayDeque<Part> waiting = new ArrayDeque<>();
     private final AtomicLong asked = new AtomicLong();
     private volatile long answered;
+    private volatile LongToIntFunction moves = nowNs -> 0;
     private volatile boolean closed;
 
     Conductor(Life life, Sources sources, Runnable wakeup) {
@@ -38,6 +41,7 @@ final class Conductor implements Agent {
         blocks = sources.blocks();
         costs = sources.costs();
         holds = new ConsumerHolds(sources.registry(), life.nowNs());
+        space = new SpaceReport(sources.costs().self(), blocks, sources.registry());
         this.wakeup = wakeup;
     }
 
@@ -62,6 +66,11 @@ final class Conductor implements Agent {
         holds.add(hold, consumer);
     }
 
+    /** What else is to be looked at in each duty cycle, at a time; says how much was done. */
+    void alsoLook(LongToIntFunction more) {
+        moves = more;
+    }
+
     /** A part that the conductor is retrying has to wait again: no work, no wake-up, else waiting would be spinning. */
     void takeBack(Part part) {
         waiting.add(part);
@@ -83,7 +92,8 @@ final class Conductor implements Agent {
         long tickets = asked.get();
         // First, since what it ends marks slots.
         long nowNs = life.nowNs();
-        int work = takeIn() + blocks.doWork(nowNs) + holds.look(nowNs) + costs.announce(nowNs);
+        int work = takeIn() + blocks.doWork(nowNs) + holds.look(nowNs) + costs.announce(nowNs)
+                + space.announce(nowNs) + moves.applyAsInt(nowNs);
         retry(nowNs);
         if (answered != tickets && blocks.isCaughtUp()) {
             answered = tickets;
@@ -121,6 +131,7 @@ final class Conductor implements Agent {
         closed = true;
         takeIn();
         retry(life.nowNs());
+        int _ = moves.applyAsInt(life.nowNs());
     }
 
     @Override

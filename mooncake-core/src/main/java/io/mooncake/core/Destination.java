@@ -1,6 +1,7 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.PageMap;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.transfer.Region;
 
 /** Where a piece's bytes go. Immutable. */
@@ -21,8 +22,14 @@ public sealed interface Destination {
      */
     record Pages(Region region, PageMap pages) implements Destination {}
 
-    /** This node's own pool: the whole block becomes a replica here, to be had by {@code acquire} when the piece is OK. */
-    record Replica() implements Destination {}
+    /**
+     * This node's own pool of a tier: the whole block becomes a replica there. In DRAM it is to be had by {@code acquire} when the piece is
+     * OK; in SLOW, where only what is in this node's memory goes, it is durable then.
+     *
+     * @param tier DRAM or SLOW
+     * @param only whether it leaves the faster tiers then, as soon as nobody has it pinned there
+     */
+    record Replica(Tier tier, boolean only) implements Destination {}
 
     /**
      * One place in registered memory.
@@ -47,11 +54,31 @@ public sealed interface Destination {
     }
 
     /**
-     * This node's own pool.
+     * This node's own pool of memory.
      *
      * @return the destination
      */
     static Destination replica() {
-        return new Replica();
+        return new Replica(Tier.DRAM, false);
+    }
+
+    /**
+     * This node's own pool of a tier.
+     *
+     * @param tier DRAM or SLOW
+     * @return the destination
+     */
+    static Destination replica(Tier tier) {
+        return new Replica(tier, false);
+    }
+
+    /**
+     * This node's slow tier and none above it: the block is durable when the piece is OK, and its memory is given up as soon as nobody has
+     * it pinned.
+     *
+     * @return the destination
+     */
+    static Destination demoted() {
+        return new Replica(Tier.SLOW, true);
     }
 }

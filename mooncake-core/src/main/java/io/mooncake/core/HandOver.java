@@ -8,7 +8,6 @@ import io.mooncake.core.registry.Registry;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.Topic;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -27,9 +26,6 @@ import org.slf4j.LoggerFactory;
  * </pre>
  */
 final class HandOver {
-    /** References in one message. */
-    static final int MAX_REFS = 64;
-
     private static final Logger LOG = LoggerFactory.getLogger(HandOver.class);
     private static final long PATIENCE_NS = TimeUnit.SECONDS.toNanos(1);
 
@@ -60,7 +56,8 @@ final class HandOver {
     }
 
     private List<BlockRef> alone() {
-        return node.blocks().written().stream().filter(this::isAlone).toList();
+        // What is in the file is there when the node comes back.
+        return node.blocks().written().stream().filter(ref -> !ref.isInFile() && isAlone(ref)).toList();
     }
 
     private boolean isAlone(BlockRef ref) {
@@ -79,14 +76,12 @@ final class HandOver {
                 .toList();
         List<BlockRef> offered = new ArrayList<>();
         for (int i = 0; i < others.size(); i++) {
-            ByteBuffer message = ByteBuffer.allocate(MAX_REFS * BlockRef.BYTES);
             List<BlockRef> named = new ArrayList<>();
-            for (int at = i; at < alone.size() && named.size() < MAX_REFS; at += others.size()) {
+            for (int at = i; at < alone.size() && named.size() < RefMessage.MAX_REFS; at += others.size()) {
                 named.add(alone.get(at));
-                message.put(alone.get(at).toBytes());
             }
             NodeId to = others.get((i + round) % others.size());
-            if (!named.isEmpty() && node.control().send(to, Topic.BLOCKS, message.flip())) {
+            if (!named.isEmpty() && node.control().send(to, Topic.BLOCKS, RefMessage.of(named))) {
                 offered.addAll(named);
             }
         }
@@ -97,10 +92,7 @@ final class HandOver {
     private void onOffer(NodeId from, byte[] message) {
         List<Piece> pieces = new ArrayList<>();
         try {
-            for (int at = 0; at < message.length && pieces.size() < MAX_REFS; at += BlockRef.BYTES) {
-                byte[] bytes = new byte[BlockRef.BYTES];
-                System.arraycopy(message, at, bytes, 0, Math.min(bytes.length, message.length - at));
-                BlockRef ref = BlockRef.fromBytes(bytes);
+            for (BlockRef ref : RefMessage.read(message)) {
                 if (ref.node().equals(from)) {
                     pieces.add(new Piece(ref.id(), ref, 0, Piece.WHOLE, Destination.replica(), 0));
                 }

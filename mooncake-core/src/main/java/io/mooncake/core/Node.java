@@ -7,7 +7,10 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.PoolSpace;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.registry.NodeSpace;
 import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.RegistryStatus;
 import io.mooncake.core.transfer.Access;
@@ -45,12 +48,15 @@ public final class Node implements AutoCloseable {
     private final NodeParts parts;
     private final NodeStore store;
     private final HandOver handOver;
+    private final NodeMover mover;
 
     private Node(NodeConfig config, NodeParts parts) {
         this.config = config;
         this.parts = parts;
         store = new NodeStore(parts, config);
         handOver = new HandOver(parts, store);
+        Raising.serve(parts, store);
+        mover = new NodeMover(parts, store);
     }
 
     /**
@@ -110,6 +116,15 @@ public final class Node implements AutoCloseable {
     }
 
     /**
+     * What schedulers move blocks with.
+     *
+     * @return the same one always
+     */
+    public BlockMover mover() {
+        return mover;
+    }
+
+    /**
      * Registers memory of the caller's, to read blocks into, or for peers to read.
      *
      * @param memory stays valid until the region is closed
@@ -136,12 +151,22 @@ public final class Node implements AutoCloseable {
     }
 
     /**
-     * How the pool's slots are shared out.
+     * How the slots of the node's memory are shared out.
      *
      * @return used + quarantined + free = capacity
      */
     public BlockPool.Usage usage() {
-        return parts.blocks().usage();
+        return usage(Tier.DRAM);
+    }
+
+    /**
+     * How the slots of a tier are shared out.
+     *
+     * @param tier which
+     * @return used + quarantined + free = capacity; all 0 for a tier that the node does not have
+     */
+    public BlockPool.Usage usage(Tier tier) {
+        return parts.blocks().usage(tier);
     }
 
     /**
@@ -225,6 +250,17 @@ public final class Node implements AutoCloseable {
      */
     public List<PairFigures> matrix() {
         return parts.sources().costs().pairs();
+    }
+
+    /**
+     * What room a node has in its pools.
+     *
+     * @param node this one or another, in this incarnation
+     * @return as that node said last: a hint, a second old or more; empty when nothing is known of it
+     */
+    public List<PoolSpace> space(NodeId node) {
+        NodeSpace space = parts.sources().registry().space(node);
+        return space == null ? List.of() : space.pools();
     }
 
     /**

@@ -15,6 +15,7 @@ import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.MessageHandler;
 import io.mooncake.core.transfer.TransferEngine;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.List;
@@ -32,15 +33,15 @@ import org.jspecify.annotations.Nullable;
  * @param name the node's name, alone of that name in the cluster
  * @param cluster whom it belongs to
  * @param pool its memory for blocks
+ * @param fileTier its slow tier; null = none
  * @param tcp its sockets
  * @param topology where it runs
  * @param timeouts how long what may take
  * @param agents its threads
  * @param environment clocks, threads and the other nodes
  */
-public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Topology topology, Timeouts timeouts,
-        Agents agents,
-        Environment environment) {
+public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable FileTier fileTier, Tcp tcp,
+        Topology topology, Timeouts timeouts, Agents agents, Environment environment) {
     /** {@link Pool#sharedMemory}: shared where there is room. */
     public static final String SHARED_MEMORY_AUTO = "auto";
     /** {@link Pool#sharedMemory}: the pool is the process's own, and no other's is mapped. */
@@ -58,6 +59,14 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Topol
             NodeId _ = new NodeId(name, 1);
         } catch (MooncakeException e) {
             throw new MooncakeException(Kind.CONFIG_ERROR, e.getMessage(), e);
+        }
+        if (fileTier != null && environment.engines != null) {
+            throw bad("file.directory", fileTier.directory,
+                    "and engines of your own exclude each other: a file has an engine of its own");
+        }
+        if (fileTier != null && fileTier.slots(pool.blockSize) < 2) {
+            throw bad("file.size", ByteSize.format(fileTier.size), "has no room for two blocks of "
+                    + ByteSize.format(pool.blockSize) + " (block.size), one of them spare");
         }
         if (pool.sharedMemory.startsWith("/") && (environment.memory != null || environment.engines != null)) {
             throw bad("sharedMemory", pool.sharedMemory,
@@ -169,6 +178,44 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, Tcp tcp, Topol
                             + " slots need about " + ByteSize.rounded(slots() * 400.0)
                             + " of bookkeeping here and a registry entry each;"
                             + " 1 MiB and more is meant";
+        }
+    }
+
+    /**
+     * A file of blocks that were evicted from memory: the slow tier, which outlives the process.
+     *
+     * @param directory where it is; exists, and is this node's alone
+     * @param size bytes of the file, all of them taken at the first start; size / block size slots are cut
+     * @param direct whether to go past the page cache where the file system lets it
+     * @param depth requests that the device has at a time
+     * @param syncDelay how long a block that is written waits at most for others to become durable with
+     */
+    public record FileTier(Path directory, long size, boolean direct, int depth, Duration syncDelay) {
+        private static final int MAX_DEPTH = 64;
+        private static final long ALIGNMENT = 4096;
+
+        /**
+         * Checks the numbers.
+         *
+         * @throws MooncakeException CONFIG_ERROR naming setting, value and remedy
+         */
+        public FileTier {
+            positive("file.size", size);
+            positive("file.syncDelay", syncDelay);
+            if (depth < 1 || depth > MAX_DEPTH) {
+                throw bad("file.depth", depth, "must be 1 to " + MAX_DEPTH);
+            }
+        }
+
+        /**
+         * Slots that are cut from the file.
+         *
+         * @param blockSize bytes of the largest block
+         * @return each from a multiple of 4096 on
+         */
+        public int slots(long blockSize) {
+            return (int) Math.min(Integer.MAX_VALUE - 8,
+                    size / Math.max(blockSize, (blockSize + ALIGNMENT - 1) & -ALIGNMENT));
         }
     }
 

@@ -3,6 +3,7 @@ package io.mooncake.core;
 import io.mooncake.core.NodeConfig.Agents;
 import io.mooncake.core.NodeConfig.Cluster;
 import io.mooncake.core.NodeConfig.Environment;
+import io.mooncake.core.NodeConfig.FileTier;
 import io.mooncake.core.NodeConfig.Pool;
 import io.mooncake.core.NodeConfig.Tcp;
 import io.mooncake.core.NodeConfig.Timeouts;
@@ -20,6 +21,7 @@ import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.MessageHandler;
 import io.mooncake.core.transfer.TransferEngine;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -46,6 +48,11 @@ public final class NodeConfigBuilder {
     private boolean checksums;
     private String evictionPolicy = "adaptive";
     private String sharedMemory = NodeConfig.SHARED_MEMORY_AUTO;
+    private @Nullable Path fileDirectory;
+    private long fileSize = 16L << 30;
+    private boolean fileDirect = true;
+    private int fileDepth = 4;
+    private Duration fileSyncDelay = Duration.ofMillis(10);
     private Endpoint bind = new Endpoint("127.0.0.1", 0);
     private @Nullable Endpoint advertise;
     private int tcpLanes;
@@ -78,8 +85,10 @@ public final class NodeConfigBuilder {
      * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code cluster},
      * {@code cluster.secret}, {@code cluster.secretFile}, {@code cluster.discovery}, {@code cluster.bind}, {@code cluster.heartbeat},
      * {@code cluster.heartbeatMisses}, {@code pool.size}, {@code block.size}, {@code pool.spareSlots},
-     * {@code pool.checksums}, {@code eviction.policy}, {@code sharedMemory}, {@code tcp.bind}, {@code tcp.advertise},
-     * {@code tcp.lanes}, {@code topology.host}, {@code topology.rack}, {@code topology.zone}, {@code transfer.timeout}, {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
+     * {@code pool.checksums}, {@code eviction.policy}, {@code sharedMemory}, {@code file.directory}, {@code file.size},
+     * {@code file.direct}, {@code file.depth}, {@code file.syncDelay}, {@code tcp.bind}, {@code tcp.advertise},
+     * {@code tcp.lanes}, {@code topology.host}, {@code topology.rack}, {@code topology.zone}, {@code transfer.timeout},
+     * {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
      * {@code threading}, {@code idle}. Sizes as {@link ByteSize} reads them, times as {@code 250ms}, {@code 5s}, {@code 2m}.
      *
      * @param key the setting
@@ -227,6 +236,62 @@ public final class NodeConfigBuilder {
      */
     public NodeConfigBuilder sharedMemory(String directory) {
         sharedMemory = directory;
+        return this;
+    }
+
+    /**
+     * Gives the node a slow tier: blocks that are evicted from memory go into a file first, are read from there, and are back after a restart.
+     *
+     * @param directory exists, and is this node's alone
+     * @param bytes of the file, all of them taken at the first start
+     * @return this
+     */
+    public NodeConfigBuilder fileTier(Path directory, long bytes) {
+        fileDirectory = directory;
+        fileSize = bytes;
+        return this;
+    }
+
+    NodeConfigBuilder fileDirectory(Path directory) {
+        fileDirectory = directory;
+        return this;
+    }
+
+    NodeConfigBuilder fileSize(long bytes) {
+        fileSize = bytes;
+        return this;
+    }
+
+    /**
+     * Sets whether the file is read and written past the page cache, where its file system lets it; on by default.
+     *
+     * @param on direct I/O
+     * @return this
+     */
+    public NodeConfigBuilder fileDirect(boolean on) {
+        fileDirect = on;
+        return this;
+    }
+
+    /**
+     * Sets how many requests the file's device has at a time, each by a thread.
+     *
+     * @param requests 1 to 64
+     * @return this
+     */
+    public NodeConfigBuilder fileDepth(int requests) {
+        fileDepth = requests;
+        return this;
+    }
+
+    /**
+     * Sets how long a block that is written to the file waits at most for others to become durable with.
+     *
+     * @param delay positive
+     * @return this
+     */
+    public NodeConfigBuilder fileSyncDelay(Duration delay) {
+        fileSyncDelay = delay;
         return this;
     }
 
@@ -485,6 +550,9 @@ public final class NodeConfigBuilder {
         return new NodeConfig(name,
                 new Cluster(cluster, clusterSecret, membership()),
                 new Pool(poolSize, blockSize, spareSlots, checksums, evictionPolicy, sharedMemory),
+                fileDirectory == null
+                        ? null
+                        : new FileTier(fileDirectory, fileSize, fileDirect, fileDepth, fileSyncDelay),
                 new Tcp(bind, advertise, tcpLanes),
                 new Topology(host, rack, zone),
                 new Timeouts(transferTimeout, allocateTimeout, writerTtl, closeTimeout),

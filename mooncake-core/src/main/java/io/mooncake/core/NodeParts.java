@@ -28,6 +28,7 @@ import io.mooncake.core.transfer.RegionTable;
 import io.mooncake.core.transfer.SharedBlocks;
 import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
+import io.mooncake.core.transfer.file.FileTransferEngine;
 import io.mooncake.core.transfer.local.LocalTransferEngine;
 import io.mooncake.core.transfer.shm.SharedMemory;
 import io.mooncake.core.transfer.shm.SharedMemoryTransferEngine;
@@ -59,6 +60,7 @@ import org.slf4j.LoggerFactory;
  * @param nodeEvents numbers what happens to nodes
  * @param regions registered memory
  * @param pool where the pool's memory lies
+ * @param slow its file; null = none
  * @param blocks the block manager
  * @param control small messages
  * @param engines what moves bytes, in the order of preference
@@ -67,7 +69,8 @@ import org.slf4j.LoggerFactory;
  * @param agents the agents' threads
  */
 record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks, BlockEvents events,
-        NodeEvents nodeEvents, RegionTable regions, PoolMemory pool, BlockManager blocks, ControlChannel control,
+        NodeEvents nodeEvents, RegionTable regions, PoolMemory pool, @Nullable SlowTier slow, BlockManager blocks,
+        ControlChannel control,
         List<TransferEngine> engines,
         Sources sources,
         Conductor conductor,
@@ -121,8 +124,14 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 memory.source(), config.pool().checksums());
         undo.push(pool::close);
         Region region = regions.register(pool.memory(), Access.GUARDED);
+        List<PoolBinding> bindings = new ArrayList<>(List.of(binding(pool, region, memory)));
+        SlowTier slow = SlowTier.open(config, regions, counters);
+        if (slow != null) {
+            undo.push(slow.pool()::close);
+            bindings.add(slow.binding());
+        }
         BlockManager blocks = new BlockManager(
-                new ManagerConfig(id, List.of(binding(pool, region, memory)), counters,
+                new ManagerConfig(id, bindings, counters,
                         environment.nanoClock(), waits,
                         registry::highestCounter, config.timeouts().allocate().toNanos(), config.pool().cachedBlocks(),
                         policy),
@@ -133,7 +142,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         control.onMessage(Topic.APPLICATION, applicationMessages(environment.messages(), callbacks, counters));
         EngineContext context = new EngineContext(id, config.cluster().name(), regions, blocks.guards(), counters,
                 environment.nanoClock(), control);
-        List<TransferEngine> engines = engines(config, context, memory, undo);
+        List<TransferEngine> engines = engines(config, context, memory, slow, undo);
         control.carriedBy(registry::peer, engines);
         Peer self = new Peer(id, addresses(engines), site(config));
         PeerCosts costs = new PeerCosts(self, registry, engines, environment.nanoClock());
@@ -149,7 +158,8 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         if (config.agents().threading() == ThreadingMode.INVOKER) {
             waits.runWhileWaiting(agents, callbacks);
         }
-        return new NodeParts(life, counters, waits, callbacks, events, nodeEvents, regions, memory, blocks, control,
+        return new NodeParts(life, counters, waits, callbacks, events, nodeEvents, regions, memory, slow, blocks,
+                control,
                 engines, sources, conductor, agents);
     }
 
@@ -186,9 +196,9 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         }
     }
 
-    /** The default: here, in this host's memory, then TCP. */
+    /** The default: here, in this node's file, in this host's memory, then TCP. */
     private static List<TransferEngine> engines(NodeConfig config, EngineContext context, PoolMemory memory,
-            Deque<Runnable> undo) {
+            @Nullable SlowTier slow, Deque<Runnable> undo) {
         Function<EngineContext, List<TransferEngine>> own = config.environment().engines();
         if (own != null) {
             List<TransferEngine> engines = List.copyOf(own.apply(context));
@@ -207,6 +217,11 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         undo.push(local.poller()::onClose);
         List<TransferEngine> engines = new ArrayList<>();
         engines.add(local);
+        if (slow != null) {
+            FileTransferEngine file = slow.engine(context, shared ? tcp.poller()::wakeup : null);
+            undo.push(file.poller()::onClose);
+            engines.add(file);
+        }
         if (!config.pool().sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
             SharedMemoryTransferEngine shm = new SharedMemoryTransferEngine(context, memory.shared(),
                     shared ? tcp.poller()::wakeup : null);
@@ -302,6 +317,6 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     /** What pulls need of this. */
     PullContext pulls() {
         return new PullContext(life, sources, conductor, events, nodeEvents, counters,
-                new SharedPulls(conductor::wakeup));
+                new SharedPulls(conductor::wakeup), control);
     }
 }

@@ -1,6 +1,7 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.Bounds;
+import io.mooncake.core.base.ByteSize;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -11,11 +12,13 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.transfer.CompletionQueue;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import io.mooncake.core.transfer.TransferHost;
+import io.mooncake.core.transfer.TransferWork;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
@@ -27,6 +30,12 @@ import org.jspecify.annotations.Nullable;
 /** The store of one node: checks, then hands on to the block manager or to a {@link Pull}. */
 final class NodeStore implements BlockStore, TransferHost {
     private static final Duration LONGEST = Duration.ofDays(365);
+    /** What moved, by cause. */
+    private static final List<Counter> MOVEMENTS = List.of(Counter.BLOCKS_WRITTEN, Counter.BLOCKS_REPLICATED,
+            Counter.BLOCKS_DEMOTED, Counter.BYTES_DEMOTED, Counter.DEMOTIONS_FAILED, Counter.BLOCKS_PROMOTED,
+            Counter.BYTES_PROMOTED, Counter.BLOCKS_WANTED, Counter.BLOCKS_COPIED_OUT, Counter.BLOCKS_HANDED_OVER,
+            Counter.BLOCKS_RECOVERED, Counter.BLOCKS_DAMAGED, Counter.EVICTIONS_POLICY, Counter.EVICTIONS_REQUESTED,
+            Counter.EVICTIONS_REPLACED);
 
     private final NodeParts node;
     private final NodeConfig config;
@@ -36,6 +45,9 @@ final class NodeStore implements BlockStore, TransferHost {
         this.node = node;
         this.config = config;
         pulls = node.pulls();
+        if (node.slow() != null) {
+            node.blocks().demoteBy(new Demotions(this));
+        }
     }
 
     @Override
@@ -146,13 +158,18 @@ final class NodeStore implements BlockStore, TransferHost {
                 case Destination.Replica _ -> node.life().checkTakesBlocks();
             }
         }
+        return transfer(new Pull(pulls, pieces, options.priority()), pieces.size(), poolMemoryOnly, options);
+    }
+
+    /** Of any work: what is checked and set is the same. */
+    Transfer transfer(TransferWork work, int pieces, boolean poolMemoryOnly, TransferOptions options) {
         CompletionQueue completions = options.completions();
         if (completions != null && !equals(completions.host())) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT, "the completion queue is not of node " + node.life().id
                     + ": use one that this node's store made");
         }
         Duration timeout = options.timeout();
-        return new Transfer(this, new Pull(pulls, pieces, options.priority()), pieces.size(), poolMemoryOnly,
+        return new Transfer(this, work, pieces, poolMemoryOnly,
                 positiveNs("timeout", timeout == null ? config.timeouts().transfer() : timeout),
                 new Transfer.Told(options.onDone(), completions));
     }
@@ -203,6 +220,31 @@ final class NodeStore implements BlockStore, TransferHost {
     public void hint(List<BlockId> ids, long... nextUseNs) {
         checkOpen();
         node.blocks().hint(ids, nextUseNs);
+    }
+
+    @Override
+    public String describe() {
+        checkOpen();
+        StringBuilder text = new StringBuilder("node ").append(node.life().id);
+        for (Tier tier : Tier.values()) {
+            BlockPool.Usage usage = node.blocks().usage(tier);
+            if (usage.capacity() > 0) {
+                text.append("\n  ").append(tier).append(": ").append(usage.capacity()).append(" slots, ");
+                text.append(usage.used())
+                        .append(" used, ")
+                        .append(usage.quarantined())
+                        .append(" quarantined, blocks of ");
+                text.append(ByteSize.rounded((double) node.blocks().bytes(tier)));
+            }
+        }
+        SlowTier slow = node.slow();
+        if (slow != null) {
+            text.append("\n  ").append(slow.pool().describe());
+        }
+        for (Counter counter : MOVEMENTS) {
+            text.append("\n  ").append(counter).append(' ').append(node.counters().get(counter));
+        }
+        return text.toString();
     }
 
     @Override

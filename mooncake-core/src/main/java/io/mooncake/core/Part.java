@@ -29,10 +29,14 @@ final class Part {
     ReplicaWriter replica;
     /** The pull that others may wait for: this one. Set before an engine has the read. */
     SharedPulls.@Nullable Going pulling;
-    /** Why the conductor has it: a replica waits, else a read ended and something is left to do. */
+    /** Why the conductor has it: it waits, else a read ended and something is left to do. */
     boolean waits;
-    /** What it waits for: another's pull, or null for a slot. */
+    /** What it waits for: another's pull; null for a slot, or for a block that is to come up. */
     SharedPulls.@Nullable Going awaited;
+    /** What its owner was asked to bring up from its file, and when. */
+    @Nullable
+    BlockRef raising;
+    long askedNs;
     ReadStatus status = ReadStatus.OK;
     /** Measures the read that an engine has, and since when; null for one of this node's own memory. */
     @Nullable
@@ -83,6 +87,7 @@ final class Part {
         pulling = null;
         waits = false;
         awaited = null;
+        raising = null;
         failure = Outcome.ABSENT;
         cause = null;
     }

@@ -1,6 +1,5 @@
 package io.mooncake.core;
 
-import io.mooncake.core.base.Memory;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.Route.Health;
@@ -9,21 +8,35 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which engine moves a read: a pure function of size, locality, registration and the engine's health.
+ * Which engine moves a read: a pure function of size, locality, registration, the engine's health, and what is known of its speed.
  *
  * <pre>
- *   rank = health | locality | size        the lowest wins; equal ones by the order of the engines
+ *   rank = health | locality | size        the lowest wins; of equal ones the first, unless a later one is clearly faster
  *
  *   no way, not known yet, or the region is not registered there: never
  *   a way that fails at the moment comes after every one that does not, however short it is
  *   then the shorter way: inside the process, inside the host, by the network
  *   then the one that is worth its while for so few bytes
  * </pre>
+ *
+ * <p>A way that got slow is not left for ever: when it is due, it gets a read that tells how it is by now.
  */
 final class PathChoice {
     static final int NEVER = Integer.MAX_VALUE;
 
+    /** How many times less is clearly less, since measurements differ by chance. */
+    private static final int CLEARLY = 2;
+
     private PathChoice() {}
+
+    /** What is known of the time that reads take. */
+    interface Costs {
+        /** What a read takes that waits for no other: as measured, else what is usual at that distance. */
+        long expectedNs(Peer peer, TransferEngine engine, long bytes);
+
+        /** Whether nothing is outstanding on the way, and what is known of it is old, in doubt, or nothing. */
+        boolean isDue(Peer peer, TransferEngine engine, long bytes);
+    }
 
     static int rank(long bytes, Route route) {
         boolean usable = route.registered() && (route.health() == Health.READY || route.health() == Health.FAILING);
@@ -33,29 +46,31 @@ final class PathChoice {
                 : NEVER;
     }
 
-    /** The engine with the lowest rank; null when none can. Allocates nothing. */
-    static @Nullable TransferEngine choose(List<TransferEngine> engines, Peer peer, int region, long bytes) {
-        return choose(engines, peer, region, bytes, null);
-    }
-
-    /** The same of those that can write such memory; null = this node's own pools. Allocates nothing. */
+    /** The best engine; null when none can. Allocates nothing. */
     static @Nullable TransferEngine choose(List<TransferEngine> engines, Peer peer, int region, long bytes,
-            @Nullable Memory into) {
+            Costs costs) {
         TransferEngine best = null;
         int bestRank = NEVER;
         for (int i = 0; i < engines.size(); i++) {
-            int rank = rank(bytes, engines.get(i).route(peer, region));
-            if (rank < bestRank && (into == null || engines.get(i).reaches(peer, region, into))) {
-                best = engines.get(i);
+            TransferEngine engine = engines.get(i);
+            int rank = rank(bytes, engine.route(peer, region));
+            if (rank < bestRank || (rank != NEVER && rank == bestRank && isFaster(engine, best, peer, bytes, costs))) {
+                best = engine;
                 bestRank = rank;
             }
         }
         return best;
     }
 
+    private static boolean isFaster(TransferEngine engine, @Nullable TransferEngine than, Peer peer, long bytes,
+            Costs costs) {
+        return than != null && !costs.isDue(peer, than, bytes)
+                && costs.expectedNs(peer, engine, bytes) < costs.expectedNs(peer, than, bytes) / CLEARLY;
+    }
+
     /** The choice in words: what is taken, and what keeps each of the others from it. */
-    static String explain(List<TransferEngine> engines, Peer peer, int region, long bytes) {
-        TransferEngine chosen = choose(engines, peer, region, bytes);
+    static String explain(List<TransferEngine> engines, Peer peer, int region, long bytes, Costs costs) {
+        TransferEngine chosen = choose(engines, peer, region, bytes, costs);
         StringBuilder text = new StringBuilder();
         text.append(chosen == null
                 ? "no way"

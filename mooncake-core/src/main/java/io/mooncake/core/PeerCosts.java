@@ -13,12 +13,13 @@ import io.mooncake.core.transfer.TransferEngine;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The {@link TopologyMatrix} as the node uses it: with the clock, and the way that a read would go. What the scheduler may know. Any thread;
  * asking allocates nothing.
  */
-final class PeerCosts implements ClusterView {
+final class PeerCosts implements ClusterView, PathChoice.Costs {
     /** From one look for what others are to be told to the next. */
     static final long ANNOUNCE_NS = 5_000_000_000L;
 
@@ -60,21 +61,31 @@ final class PeerCosts implements ClusterView {
     @Override
     public long expectedNs(BlockRef holder, long bytes) {
         Peer peer = registry.peer(holder.node());
-        TransferEngine engine = peer == null ? null : PathChoice.choose(engines, peer, holder.region(), bytes);
+        TransferEngine engine = peer == null ? null : engineTo(peer, holder, bytes);
         return isHere(holder)
                 ? 0
-                : peer == null || engine == null
-                        ? Long.MAX_VALUE
-                        : matrix.expectedNs(holder.node(), hop(peer), engine.name(), bytes);
+                : peer == null || engine == null ? Long.MAX_VALUE : expectedNs(peer, engine, bytes);
+    }
+
+    private @Nullable TransferEngine engineTo(Peer peer, BlockRef holder, long bytes) {
+        return PathChoice.choose(engines, peer, holder.region(), bytes, this);
+    }
+
+    @Override
+    public long expectedNs(Peer peer, TransferEngine engine, long bytes) {
+        return matrix.expectedNs(peer.id(), hop(peer), engine.name(), bytes);
     }
 
     @Override
     public boolean isDue(BlockRef holder, long bytes) {
         Peer peer = registry.peer(holder.node());
-        TransferEngine engine = peer == null || isHere(holder)
-                ? null
-                : PathChoice.choose(engines, peer, holder.region(), bytes);
-        return engine != null && matrix.isDue(holder.node(), engine.name(), bytes, nanoClock.getAsLong());
+        TransferEngine engine = peer == null || isHere(holder) ? null : engineTo(peer, holder, bytes);
+        return peer != null && engine != null && isDue(peer, engine, bytes);
+    }
+
+    @Override
+    public boolean isDue(Peer peer, TransferEngine engine, long bytes) {
+        return matrix.isDue(peer.id(), engine.name(), bytes, nanoClock.getAsLong());
     }
 
     @Override

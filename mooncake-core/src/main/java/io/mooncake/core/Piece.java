@@ -4,6 +4,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -109,6 +110,27 @@ public record Piece(BlockId id, @Nullable BlockRef ref, long atLeast, long offse
      */
     public Piece withAtLeast(long counter) {
         return new Piece(id, ref, counter, offset, length, destination, stage);
+    }
+
+    /**
+     * A whole block into this node's own pool of a tier: up from the file, or down into it.
+     *
+     * @param id the block
+     * @param tier DRAM or SLOW
+     * @return the piece
+     */
+    public static Piece replica(BlockId id, Tier tier) {
+        return new Piece(id, null, 0, 0, WHOLE, Destination.replica(tier), 0);
+    }
+
+    /**
+     * A whole block out of this node's memory into its file.
+     *
+     * @param id the block
+     * @return the piece
+     */
+    public static Piece demoted(BlockId id) {
+        return new Piece(id, null, 0, WHOLE, Destination.demoted(), 0);
     }
 
     /**

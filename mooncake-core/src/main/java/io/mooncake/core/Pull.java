@@ -6,6 +6,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.manager.ReplicaWriter;
 import io.mooncake.core.schedule.PathMeter;
@@ -16,6 +17,7 @@ import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.Transfer;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.TransferWork;
@@ -131,17 +133,32 @@ final class Pull implements TransferWork, ReadListener {
                     + ": offset " + part.piece.offset() + " + " + length + " > valid length " + source.length()));
         }
         boolean here = source.node().equals(node.life().id);
-        if (here && part.piece.destination() instanceof Destination.Replica) {
-            return stillHere(source) != null ? ended(part, Outcome.OK, null) : mayRetry(part, Outcome.STALE, null);
+        Tier tier = part.piece.destination() instanceof Destination.Replica replica ? replica.tier() : null;
+        if (tier == Tier.SLOW && (!here || node.sources().fileEngine() == null)) {
+            return ended(part, Outcome.REFUSED, new MooncakeException(Kind.UNSUPPORTED, "block " + source.id()
+                    + " of node " + source.node() + " cannot go into a file of node " + node.life().id
+                    + ": pull it into memory first, and configure file.directory"));
         }
-        if (here) {
+        if (!here && source.isInFile()) {
+            return awaitsRaising(part, source);
+        }
+        if (here && tier != null) {
+            if (blocks().isIn(source, tier)) {
+                return ended(part, Outcome.OK, null);
+            }
+            if (stillHere(source) == null) {
+                return mayRetry(part, Outcome.STALE, null);
+            }
+        } else if (here) {
             // A copy is a use as a view is; what peers read is not, since a one-sided read tells nobody.
             blocks().touch(source.id());
         }
         Peer owner = node.sources().registry().peer(source.node());
         TransferEngine engine = owner == null
                 ? null
-                : node.sources().engineTo(owner, source.region(), length, part.piece.destination());
+                : tier == Tier.SLOW
+                        ? node.sources().fileEngine()
+                        : node.sources().engineTo(owner, source.region(), length, part.piece.destination());
         if (owner == null || engine == null) {
             return mayRetry(part, Outcome.UNREACHABLE,
                     new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));
@@ -157,6 +174,21 @@ final class Pull implements TransferWork, ReadListener {
         return false;
     }
 
+    /** Only its own node reads a file: asks for the block, and looks again until it is in memory there, or elsewhere. */
+    private boolean awaitsRaising(Part part, BlockRef source) {
+        long nowNs = node.life().nowNs();
+        if (!source.equals(part.raising) || nowNs - part.askedNs >= Raising.AGAIN_NS) {
+            part.raising = source;
+            part.askedNs = nowNs;
+            boolean asked = node.control().send(source.node(), Topic.WANTED, RefMessage.of(List.of(source)));
+            if (!asked && node.sources().registry().peer(source.node()) == null) {
+                return mayRetry(part, Outcome.UNREACHABLE,
+                        new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));
+            }
+        }
+        return waits(part);
+    }
+
     /** A reference that the caller brought, or a registry that is behind, may name what was evicted. */
     private @Nullable BlockRef stillHere(BlockRef source) {
         BlockRef here = blocks().find(source.id());
@@ -169,7 +201,7 @@ final class Pull implements TransferWork, ReadListener {
             case Destination.At at -> retains(part, at.region(), part.read.into(at.region(), at.offset()));
             case Destination.Pages pages ->
                 retains(part, pages.region(), part.read.into(pages.region(), pages.pages()));
-            case Destination.Replica _ -> allocates(part, source);
+            case Destination.Replica to -> allocates(part, source, to.tier());
         };
     }
 
@@ -183,10 +215,11 @@ final class Pull implements TransferWork, ReadListener {
             return ended(part, Outcome.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS,
                     region + " of " + region.length() + " bytes has no room for the " + read));
         }
+        part.waits = false;
         return true;
     }
 
-    private boolean allocates(Part part, BlockRef source) {
+    private boolean allocates(Part part, BlockRef source, Tier tier) {
         if (part.pulling == null || !part.pulling.isOf(source)) {
             endShared(part);
             SharedPulls.Going mine = new SharedPulls.Going(source);
@@ -195,14 +228,13 @@ final class Pull implements TransferWork, ReadListener {
                 return waits(part);
             }
             part.pulling = mine;
-            BlockRef here = stillHere(source);
-            if (here != null) {
+            if (blocks().isIn(source, tier)) {
                 // The pull before this one brought it after this one looked.
-                part.source = here;
+                part.source = blocks().find(source.id());
                 return ended(part, Outcome.OK, null);
             }
         }
-        ReplicaWriter replica = blocks().allocateReplica(source.id(), source.version(), part.read.length());
+        ReplicaWriter replica = blocks().allocateReplica(source.id(), source.version(), part.read.length(), tier);
         if (replica == null) {
             return waits(part);
         }
@@ -212,7 +244,7 @@ final class Pull implements TransferWork, ReadListener {
         return true;
     }
 
-    /** Until there is a slot, or another's pull is over; false, for whoever asks whether to go on. */
+    /** Until there is a slot, another's pull is over, or the block is up; false, for whoever asks whether to go on. */
     private boolean waits(Part part) {
         if (part.waits) {
             node.conductor().takeBack(part);
@@ -393,16 +425,22 @@ final class Pull implements TransferWork, ReadListener {
         if (node.life().isClosing() || transfer().isGivenUp()) {
             end(part, Outcome.CANCELED, null);
         } else if (nowNs - deadlineNs >= 0) {
-            end(part, Outcome.TIMED_OUT, awaited != null
-                    ? null
-                    : new MooncakeException(Kind.OUT_OF_MEMORY,
-                            "no slot for a replica of block " + part.piece.id() + ": " + blocks().describeHolders()));
+            end(part, Outcome.TIMED_OUT, awaited != null ? null : waitedInVain(part));
         } else if (awaited != null && !awaited.isOver()) {
             node.conductor().takeBack(part);
         } else {
             part.awaited = null;
             attempt(part);
         }
+    }
+
+    private MooncakeException waitedInVain(Part part) {
+        BlockRef source = Objects.requireNonNull(part.source);
+        return source.equals(part.raising)
+                ? new MooncakeException(Kind.TIMEOUT, "node " + source.node() + " did not bring block " + source.id()
+                        + " up from its file in time: give the transfer more time, or that node more memory")
+                : new MooncakeException(Kind.OUT_OF_MEMORY,
+                        "no slot for a replica of block " + source.id() + ": " + blocks().describeHolders());
     }
 
     private boolean isLate() {
@@ -433,9 +471,16 @@ final class Pull implements TransferWork, ReadListener {
         node.counters().increment(counter(told));
         BlockRef source = part.source;
         if (outcome == Outcome.OK && source != null) {
+            if (part.piece.destination() instanceof Destination.Replica to && to.only()) {
+                blocks().sink(source.id(), source.version());
+            }
             boolean here = source.node().equals(node.life().id);
-            if (!here || !(part.piece.destination() instanceof Destination.Replica)) {
+            if (!(here && part.piece.destination() instanceof Destination.Replica to)) {
                 node.counters().add(here ? Counter.BYTES_COPIED : Counter.BYTES_PULLED, part.read.length());
+            } else if (part.read.receivedSoFar() > 0) {
+                node.counters()
+                        .add(to.tier() == Tier.SLOW ? Counter.BYTES_DEMOTED : Counter.BYTES_PROMOTED,
+                                part.read.length());
             }
         }
         transfer().end(part.index(), told, told == outcome ? cause : null);

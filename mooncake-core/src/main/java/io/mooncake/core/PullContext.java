@@ -1,6 +1,7 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.transfer.ControlChannel;
 
 /**
  * What all pulls of a node share.
@@ -12,6 +13,7 @@ import io.mooncake.core.base.Counters;
  * @param nodes told of holders that could not be reached
  * @param counters the node's
  * @param shared the replicas on their way
+ * @param control asks other nodes for what they have only in a file
  */
 record PullContext(Life life, Sources sources, Conductor conductor, BlockEvents events, NodeEvents nodes,
-        Counters counters, SharedPulls shared) {}
+        Counters counters, SharedPulls shared, ControlChannel control) {}

@@ -11,6 +11,7 @@ import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.SharedBlock;
 import io.mooncake.core.transfer.SharedBlocks;
 import io.mooncake.core.transfer.TransferEngine;
+import io.mooncake.core.transfer.file.FileTransferEngine;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -46,8 +47,10 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     @Nullable
     BlockRef find(Part part) {
         Piece piece = part.piece;
-        if (part.tried.isEmpty() && piece.atLeast() == 0) {
-            BlockRef wanted = piece.ref();
+        BlockRef wanted = piece.ref();
+        // What was in another's file when the reference was made may be in memory by now.
+        boolean elsewhere = wanted != null && wanted.isInFile() && !wanted.node().equals(costs.self());
+        if (part.tried.isEmpty() && piece.atLeast() == 0 && !elsewhere) {
             return wanted != null ? wanted : find(piece.id(), piece.length());
         }
         BlockRef local = blocks.find(piece.id());
@@ -69,13 +72,34 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     /** The engine that moves so many bytes of a region best to where they go; where none can write there, one that says so. */
     @Nullable
     TransferEngine engineTo(Peer peer, int region, long bytes, Destination to) {
+        TransferEngine best = PathChoice.choose(engines, peer, region, bytes, costs);
         Memory into = switch (to) {
             case Destination.At at -> at.region().memory();
             case Destination.Pages pages -> pages.region().memory();
             case Destination.Replica _ -> null;
         };
-        TransferEngine engine = PathChoice.choose(engines, peer, region, bytes, into);
-        return engine != null || into == null ? engine : PathChoice.choose(engines, peer, region, bytes);
+        if (best == null || into == null || best.reaches(peer, region, into)) {
+            return best;
+        }
+        for (int i = 0; i < engines.size(); i++) {
+            TransferEngine engine = engines.get(i);
+            if (engine.reaches(peer, region, into)
+                    && PathChoice.rank(bytes, engine.route(peer, region)) != PathChoice.NEVER) {
+                return engine;
+            }
+        }
+        return best;
+    }
+
+    /** The engine that brings blocks into this node's slow tier; null when there is none. */
+    @Nullable
+    TransferEngine fileEngine() {
+        for (int i = 0; i < engines.size(); i++) {
+            if (engines.get(i) instanceof FileTransferEngine file) {
+                return file;
+            }
+        }
+        return null;
     }
 
     /** Lets a view hold the highest known version of a block in the memory of a node of this host. Allocates nothing for known blocks. */
@@ -112,8 +136,11 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     /** The same for the holder that a reference names, whether or not it still has the block. */
     String explain(BlockRef ref) {
         Peer owner = registry.peer(ref.node());
+        boolean elsewhere = ref.isInFile() && !ref.node().equals(costs.self());
         return "block " + ref.id() + " on node " + ref.node() + ": " + (owner == null
                 ? "no way, because the node is not known, or not in this incarnation"
-                : PathChoice.explain(engines, owner, ref.region(), ref.length()));
+                : elsewhere
+                        ? "by way of that node's memory, because it is in a file there"
+                        : PathChoice.explain(engines, owner, ref.region(), ref.length(), costs));
     }
 }

@@ -31,6 +31,11 @@ final class TextSettings {
         ALL.put("pool.checksums", (b, v) -> b.checksums(bool("pool.checksums", v)));
         ALL.put("eviction.policy", NodeConfigBuilder::evictionPolicy);
         ALL.put("sharedMemory", (b, v) -> b.sharedMemory(v.startsWith("/") ? v : v.toLowerCase(Locale.ROOT)));
+        ALL.put("file.directory", (b, v) -> b.fileDirectory(path("file.directory", v)));
+        ALL.put("file.size", (b, v) -> b.fileSize(ByteSize.parse("file.size", v)));
+        ALL.put("file.direct", (b, v) -> b.fileDirect(bool("file.direct", v)));
+        ALL.put("file.depth", (b, v) -> b.fileDepth(integer("file.depth", v)));
+        ALL.put("file.syncDelay", (b, v) -> b.fileSyncDelay(duration("file.syncDelay", v)));
         ALL.put("tcp.bind", (b, v) -> b.bind(Endpoint.parse(v, 0)));
         ALL.put("tcp.advertise", (b, v) -> b.advertise(Endpoint.parse(v, 0)));
         ALL.put("tcp.lanes", (b, v) -> b.tcpLanes(integer("tcp.lanes", v)));

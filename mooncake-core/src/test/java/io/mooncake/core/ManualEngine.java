@@ -32,15 +32,21 @@ final class ManualEngine implements TransferEngine, Poller {
     volatile Runnable onWork = () -> {};
 
     private final EngineContext context;
+    private final String name;
     private boolean closed;
 
     ManualEngine(EngineContext context) {
+        this(context, "manual");
+    }
+
+    ManualEngine(EngineContext context, String name) {
         this.context = context;
+        this.name = name;
     }
 
     @Override
     public String name() {
-        return "manual";
+        return name;
     }
 
     @Override

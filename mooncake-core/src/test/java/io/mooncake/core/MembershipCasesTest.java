@@ -6,9 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
+import io.mooncake.core.block.PoolSpace;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.transfer.Outcome;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -149,9 +152,13 @@ class MembershipCasesTest extends JoinedNodes {
             assertEquals(10 - capacity, b.counters().get(Counter.EVICTIONS_POLICY),
                     "it begins at the same block in life " + life);
             assertTrue(TestWaits.until(() -> known(a) == capacity), () -> "blocks known elsewhere: " + known(a));
+            NodeId there = b.id();
+            PoolSpace full = new PoolSpace(Tier.DRAM, -1, 10 * BLOCK, (10 - capacity) * BLOCK, capacity * BLOCK);
+            assertTrue(TestWaits.until(() -> a.space(there).equals(List.of(full))), () -> a.space(there).toString());
             b.close();
             awaitMembers(1, a);
             assertEquals(0, known(a), "what a life had is forgotten with it");
+            assertEquals(List.of(), a.space(there));
         }
     }
 

@@ -18,6 +18,7 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.RegionTable;
 import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
+import io.mooncake.core.transfer.UnitChecksums;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -411,6 +412,7 @@ public abstract class EngineRig implements AutoCloseable {
 
         private final MemorySegment table;
         private final List<Integer> guarded = new ArrayList<>();
+        private @Nullable UnitChecksums checksums;
         private int pins;
         private int pinned;
         private int changeAtPin = Integer.MAX_VALUE;
@@ -432,6 +434,11 @@ public abstract class EngineRig implements AutoCloseable {
         public void changeAtPin(int number, long value) {
             changeAtPin = number;
             changed = value;
+        }
+
+        /** From now on every region has these, an entry for each guard. */
+        public void checksums(UnitChecksums table) {
+            checksums = table;
         }
 
         /** Pins there ever were. */
@@ -469,6 +476,11 @@ public abstract class EngineRig implements AutoCloseable {
         @Override
         public @Nullable Memory table(int region) {
             return guarded.contains(region) ? Memory.of(table) : null;
+        }
+
+        @Override
+        public @Nullable UnitChecksums checksums(int region) {
+            return checksums;
         }
     }
 }

@@ -20,6 +20,7 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Topic;
 import io.mooncake.testing.EngineRig.Guards;
 import io.mooncake.testing.EngineRig.Reading;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.ArrayList;
@@ -192,6 +193,31 @@ public abstract class TransferEngineContract {
             assertFalse(reading.cause().getMessage().isEmpty());
         }
         assertTrue(EngineRig.isFilled(to, FILL));
+    }
+
+    @Test
+    public void c30_shouldReadNothingOfMemoryThatWasReleasedAndMadeAnew() {
+        assumeTrue(rig.hasPlainRegions());
+        long bytes = 4096;
+        MemorySegment to = rig.filled(bytes, FILL);
+        Region into = reader.own(to);
+        Region released;
+        try (Arena first = Arena.ofShared()) {
+            released = owner.register(first.allocate(bytes, 64).fill((byte) 0x11), Access.READABLE);
+            assertEquals(ReadStatus.OK, ended(reader.read(owner, released, 0, bytes, into)).status);
+            assertTrue(EngineRig.isFilled(to, (byte) 0x11));
+            released.close();
+        }
+        to.fill(FILL);
+        Reading between = ended(reader.read(owner, released, 0, bytes, into));
+        assertEquals(ReadStatus.REFUSED, between.status);
+        assertFalse(between.cause().getMessage().isEmpty());
+
+        Region anew = owner.register(rig.filled(bytes, (byte) 0x55), Access.READABLE);
+        assertEquals(ReadStatus.REFUSED, ended(reader.read(owner, released, 0, bytes, into)).status);
+        assertTrue(EngineRig.isFilled(to, FILL));
+        assertEquals(ReadStatus.OK, ended(reader.read(owner, anew, 0, bytes, into)).status);
+        assertTrue(EngineRig.isFilled(to, (byte) 0x55));
     }
 
     @Test

@@ -110,11 +110,6 @@ final class CopyAgent implements Poller {
         }
     }
 
-    /** Each copy is one engine's: that of the device with the bytes, or else of the device that they go to. */
-    boolean serves(int from, int to) {
-        return from == device.number() || (from < 0 && to == device.number());
-    }
-
     // ---- taking in
 
     private int takeIn() {
@@ -162,7 +157,7 @@ final class CopyAgent implements Poller {
         }
         int from = DeviceRead.deviceOf(source.memory());
         int to = DeviceRead.deviceOf(read.destination().memory());
-        if (!serves(from, to)) {
+        if (!DeviceRead.isOf(device.number(), from, to)) {
             return new MooncakeException(Kind.UNSUPPORTED, "engine " + roleName() + " copies from " + device
                     + ", and to it from host memory; " + read + " into " + read.destination());
         }

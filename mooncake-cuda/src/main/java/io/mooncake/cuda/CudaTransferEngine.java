@@ -2,6 +2,7 @@ package io.mooncake.cuda;
 
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
@@ -28,6 +29,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class CudaTransferEngine implements TransferEngine {
     private static final Route ELSEWHERE = new Route(Locality.NODE, false, Health.NONE, "the block is on another node");
+    private static final Route IN_A_FILE = new Route(Locality.NODE, false, Health.NONE, "the block is in a file");
     private static final Route HOST = new Route(Locality.NODE, true, Health.READY,
             "the block is in this node's memory, the device takes it from there");
 
@@ -71,10 +73,11 @@ public final class CudaTransferEngine implements TransferEngine {
             return lost;
         }
         Region source = context.regions().readable(region);
-        if (source != null && source.memory() instanceof DeviceMemory memory) {
-            return memory.device() == device.number() ? here : otherDevice;
-        }
-        return HOST;
+        return switch (source == null ? null : source.memory()) {
+            case DeviceMemory memory -> memory.device() == device.number() ? here : otherDevice;
+            case FileMemory _ -> IN_A_FILE;
+            case null, default -> HOST;
+        };
     }
 
     /** {@inheritDoc} To anywhere in the node from its device, and to its device from host memory. */
@@ -82,7 +85,8 @@ public final class CudaTransferEngine implements TransferEngine {
     public boolean reaches(Peer peer, int region, Memory destination) {
         Region source = context.regions().readable(region);
         return source != null
-                && agent.serves(DeviceRead.deviceOf(source.memory()), DeviceRead.deviceOf(destination));
+                && DeviceRead.isOf(device.number(), DeviceRead.deviceOf(source.memory()),
+                        DeviceRead.deviceOf(destination));
     }
 
     @Override

@@ -2,6 +2,7 @@ package io.mooncake.cuda;
 
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.transfer.GuardedRead;
@@ -15,6 +16,8 @@ import org.jspecify.annotations.Nullable;
 /** How far a read has come. The agent's. */
 final class DeviceRead {
     private static final int HOST = -1;
+    /** A file, which only its own engine reads. */
+    private static final int NOWHERE = -2;
     /** The runtime takes no wider distance between rows. */
     private static final long MOST_PITCH = Integer.MAX_VALUE;
 
@@ -40,7 +43,16 @@ final class DeviceRead {
     }
 
     static int deviceOf(Memory memory) {
-        return memory instanceof DeviceMemory device ? device.device() : HOST;
+        return switch (memory) {
+            case DeviceMemory device -> device.device();
+            case HostMemory _ -> HOST;
+            case FileMemory _ -> NOWHERE;
+        };
+    }
+
+    /** Each copy is one engine's: that of the device with the bytes, or else of the device that they go to. */
+    static boolean isOf(int device, int from, int to) {
+        return (from == device && to >= HOST) || (from == HOST && to == device);
     }
 
     boolean isFromHost() {

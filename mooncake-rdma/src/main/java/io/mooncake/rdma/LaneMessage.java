@@ -62,9 +62,10 @@ sealed interface LaneMessage {
      * @param stride from one key's first byte to the next one's
      * @param keys what its bytes are read with
      * @param guards the table of its guards
+     * @param checksums the table of its blocks' checksums, an entry for each guard
      */
     record Keys(long lane, int region, long keyEpoch, long address, long length, long stride, List<Integer> keys,
-            GuardKeys guards) implements LaneMessage {
+            TableKey guards, TableKey checksums) implements LaneMessage {
         /** Copies the keys. */
         public Keys {
             keys = List.copyOf(keys);
@@ -72,14 +73,14 @@ sealed interface LaneMessage {
     }
 
     /**
-     * A region's guard table.
+     * A table beside a region.
      *
      * @param address of its first byte, in the owner's process
-     * @param length its bytes; 0 for a region without guards
+     * @param length its bytes; 0 for none
      * @param key what it is read with
      */
-    record GuardKeys(long address, long length, int key) {
-        static final GuardKeys NONE = new GuardKeys(0, 0, 0);
+    record TableKey(long address, long length, int key) {
+        static final TableKey NONE = new TableKey(0, 0, 0);
     }
 
     /** The owner has no such region, or none that may be read so. */

@@ -3,8 +3,9 @@ package io.mooncake.rdma;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.GuardSource;
+import io.mooncake.core.transfer.UnitChecksums;
 import io.mooncake.rdma.LaneMessage.Closed;
-import io.mooncake.rdma.LaneMessage.GuardKeys;
 import io.mooncake.rdma.LaneMessage.Keys;
 import io.mooncake.rdma.LaneMessage.NoRegion;
 import io.mooncake.rdma.LaneMessage.Purpose;
@@ -12,6 +13,7 @@ import io.mooncake.rdma.LaneMessage.Query;
 import io.mooncake.rdma.LaneMessage.Refused;
 import io.mooncake.rdma.LaneMessage.Reply;
 import io.mooncake.rdma.LaneMessage.Request;
+import io.mooncake.rdma.LaneMessage.TableKey;
 import io.mooncake.rdma.verbs.Gid;
 import io.mooncake.rdma.verbs.PathMtu;
 import io.mooncake.rdma.verbs.PeerEnd;
@@ -28,17 +30,16 @@ import java.util.List;
  *   0  version 1 | type 1 | kind or purpose 2 | region 4 | lane 8 |               every message; zero where it has none
  *   16 REQUEST    incarnation 8 | end
  *      REPLY      key epoch 8   | end
- *      KEYS       key epoch 8 | address 8 | length 8 | stride 8 | guard address 8 | guard length 8 | guard key 4 | count 4 | key 4 each
+ *      KEYS       key epoch 8 | address 8 | length 8 | stride 8 | guards' table | checksums' table | count 4 | key 4 each
  *      REFUSED, NO_REGION   text, UTF-8, at most 512
  *      QUERY, CLOSED_BY_READER, CLOSED_BY_OWNER   nothing
  *
+ *   table: address 8 | length 8 | key 4
  *   end: queue pair 4 | first packet 4 | mtu 1 | reads 1 | lid 2 | gid 16
  * </pre>
  */
 final class LaneMessages {
-    static final int VERSION = 2;
-    /** Keys that fit into one message. */
-    static final int MAX_KEYS = (EngineContext.MAX_MESSAGE_BYTES - 80) / Integer.BYTES;
+    static final int VERSION = 3;
 
     private static final int REQUEST = 1;
     private static final int REPLY = 2;
@@ -52,7 +53,9 @@ final class LaneMessages {
     private static final int HEADER_BYTES = 16;
     private static final int END_BYTES = 12 + Gid.BYTES;
     private static final int READS_AT = 9;
-    private static final int KEYS_BYTES = 56;
+    private static final int KEYS_BYTES = 76;
+    /** Keys that fit into one message. */
+    static final int MAX_KEYS = (EngineContext.MAX_MESSAGE_BYTES - HEADER_BYTES - KEYS_BYTES) / Integer.BYTES;
     private static final int MAX_TEXT_BYTES = 512;
     private static final int MAX_24_BITS = 0xFFFFFF;
     private static final int MAX_MTU = 5;
@@ -113,13 +116,15 @@ final class LaneMessages {
                 .putLong(keys.keyEpoch())
                 .putLong(keys.address())
                 .putLong(keys.length())
-                .putLong(keys.stride())
-                .putLong(keys.guards().address())
-                .putLong(keys.guards().length())
-                .putInt(keys.guards().key())
-                .putInt(keys.keys().size());
+                .putLong(keys.stride());
+        table(out, keys.guards());
+        table(out, keys.checksums()).putInt(keys.keys().size());
         keys.keys().forEach(out::putInt);
         return out.flip();
+    }
+
+    private static ByteBuffer table(ByteBuffer out, TableKey table) {
+        return out.putLong(table.address()).putLong(table.length()).putInt(table.key());
     }
 
     /**
@@ -203,18 +208,27 @@ final class LaneMessages {
         long address = in.getLong();
         long length = in.getLong();
         long stride = in.getLong();
-        GuardKeys guards = new GuardKeys(in.getLong(), in.getLong(), in.getInt());
+        TableKey guards = table(in);
+        TableKey checksums = table(in);
         int count = in.getInt();
         check(count >= 1 && count <= MAX_KEYS && in.remaining() == count * Integer.BYTES, count, "keys");
         check(length > 0 && address <= Long.MAX_VALUE - length, length, "as a region's length");
         check(stride > 0 && (length - 1) / stride < count, stride, "as a stride");
-        check(guards.length() >= 0 && guards.address() <= Long.MAX_VALUE - guards.length(), guards.length(),
-                "as a guard table's length");
+        check(checksums.length() == 0 || (guards.length() > 0 && guards.length() % GuardSource.GUARD_STRIDE == 0
+                && UnitChecksums.fits(checksums.length(), guards.length() / GuardSource.GUARD_STRIDE)),
+                checksums.length(), "as the length of a table of checksums");
         List<Integer> keys = new ArrayList<>(count);
         for (int i = 0; i < count; i++) {
             keys.add(in.getInt());
         }
-        return new Keys(lane, region, keyEpoch, address, length, stride, keys, guards);
+        return new Keys(lane, region, keyEpoch, address, length, stride, keys, guards, checksums);
+    }
+
+    private static TableKey table(ByteBuffer in) {
+        TableKey table = new TableKey(in.getLong(), in.getLong(), in.getInt());
+        check(table.length() >= 0 && table.address() <= Long.MAX_VALUE - table.length(), table.length(),
+                "as a table's length");
+        return table;
     }
 
     private static void check(boolean fits, long value, String what) {

@@ -6,6 +6,7 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.UnitChecksums;
 import io.mooncake.rdma.verbs.AsyncEvent;
 import io.mooncake.rdma.verbs.CompletionChannel;
 import io.mooncake.rdma.verbs.CompletionQueue;
@@ -266,16 +267,21 @@ final class Nic implements AutoCloseable {
             throw new MooncakeException(Kind.UNSUPPORTED, region + " is memory of a device, of which " + this
                     + " cannot be told: register it with its dma-buf, or copy by way of host memory");
         }
-        boolean guarded = region.access() == Access.GUARDED;
-        Memory guards = guarded ? node.guards().table(region.id()) : null;
-        if (guarded && guards == null) {
-            throw new MooncakeException(Kind.UNAUTHORIZED, region + " has no guards that could be read");
-        }
+        List<Memory> tables = region.access() == Access.GUARDED ? tables(region, node) : List.of();
         long most = Math.min(config.limits().memory().registrationBytes(),
                 attributes.maxRegionBytes() <= 0 ? Long.MAX_VALUE : attributes.maxRegionBytes());
-        Registration made = new Registration(domain, region, guards, most);
+        Registration made = new Registration(domain, region, tables, most);
         registrations.put(region.id(), made);
         return made;
+    }
+
+    private static List<Memory> tables(Region region, EngineContext node) {
+        Memory guards = node.guards().table(region.id());
+        if (guards == null) {
+            throw new MooncakeException(Kind.UNAUTHORIZED, region + " has no guards that could be read");
+        }
+        UnitChecksums checksums = node.guards().checksums(region.id());
+        return checksums == null ? List.of(guards) : List.of(guards, checksums.memory());
     }
 
     /** Takes a registration from the card: nothing lands by it any more. The registrar. */

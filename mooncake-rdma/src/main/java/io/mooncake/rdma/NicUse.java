@@ -91,15 +91,17 @@ final class NicUse {
     /**
      * What is registered beyond a bound.
      *
+     * @param mostCachedBytes the bound
+     * @param kept the region that is not to be given up
      * @return what was not read into for longest, of what no READ lands in now; it is not known here any more. Null when there is nothing to give
      *     up
      */
     @Nullable
-    Registration takeSurplus(long mostCachedBytes) {
+    Registration takeSurplus(long mostCachedBytes, int kept) {
         Registration oldest = null;
         if (cachedBytes > mostCachedBytes) {
             for (Registration one : known.values()) {
-                if (one.isCached() && one.reads == 0 && !one.equals(newest)
+                if (one.isCached() && one.reads == 0 && !one.equals(newest) && one.region().id() != kept
                         && (oldest == null || one.lastRead < oldest.lastRead)) {
                     oldest = one;
                 }

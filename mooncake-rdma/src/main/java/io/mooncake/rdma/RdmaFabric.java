@@ -52,6 +52,7 @@ final class RdmaFabric implements Fabric {
     private final Cards cards;
     private final MessageLanes messages;
     private final ServedLanes served;
+    private final Registrations registrations;
     private final Parking parking;
     /** By their numbers; any thread. */
     private final ConcurrentHashMap<Long, RequestedLane> lanes = new ConcurrentHashMap<>();
@@ -81,6 +82,7 @@ final class RdmaFabric implements Fabric {
         advertised = nics.stream().map(nic -> Addresses.format(nic.gid().raw())).collect(Collectors.joining(","));
         parking = new Parking(this::isIdle);
         boolean inline = config.registrar() == RdmaConfig.Registrar.POLLER;
+        registrations = new Registrations(this);
         registrar = new Registrar("mooncake-" + node.self().name() + "-rdma-registrar", node.nanoClock(), cards::look,
                 inline ? parking::wakeup : null);
         boolean done = false;
@@ -118,6 +120,10 @@ final class RdmaFabric implements Fabric {
 
     ServedLanes served() {
         return served;
+    }
+
+    Registrations registrations() {
+        return registrations;
     }
 
     // ---- for lanes, any thread
@@ -159,6 +165,11 @@ final class RdmaFabric implements Fabric {
     void tell(Runnable notice) {
         notices.add(notice);
         parking.wakeup();
+    }
+
+    /** Has the registrar do something, soon; false when it has no room for that. */
+    boolean order(Runnable command) {
+        return registrar.offer(command);
     }
 
     /** Has the registrar do something to a lane, under its lock; what it has no room for is done here. */
@@ -225,21 +236,9 @@ final class RdmaFabric implements Fabric {
         return chosen < 0 ? null : usable.get(chosen);
     }
 
-    /** A region's registration with a card, which is told to the poller. */
-    Registration registered(Nic nic, Region region) {
-        try {
-            Registration registration = nic.register(region, node);
-            tell(() -> {
-                nic.use.onRegistered(registration);
-                giveUpSurplus(nic);
-            });
-            return registration;
-        } catch (MooncakeException e) {
-            if (e.kind() == Kind.PEER_UNREACHABLE) {
-                cards.onFatal(nic, e.getMessage());
-            }
-            throw e;
-        }
+    /** A card is lost, or what was made on it. */
+    void onFatal(Nic nic, String why) {
+        cards.onFatal(nic, why);
     }
 
     /** A card says that a queue pair failed. */
@@ -286,63 +285,6 @@ final class RdmaFabric implements Fabric {
         }
     }
 
-    /** Whether a read can land in a region now. What is missing for that is begun. */
-    boolean canLand(Nic nic, Region region, long readBytes) {
-        NicUse use = nic.use;
-        return switch (DestinationPath.of(use.find(region) != null, readBytes, use.bouncedBytes(region),
-                Reach.isHost(region) && use.canBounce())) {
-            case DIRECT -> true;
-            case BOUNCE -> use.ring() != null || beginRing(nic);
-            case REGISTER -> begin(nic, region);
-        };
-    }
-
-    private boolean beginRing(Nic nic) {
-        if (nic.use.mustAskForRing() && !registrar.offer(() -> makeRing(nic))) {
-            nic.use.unaskRing();
-        }
-        return false;
-    }
-
-    private boolean begin(Nic nic, Region region) {
-        if (nic.use.mustAsk(region) && !registrar.offer(() -> register(nic, region))) {
-            nic.use.unask(region);
-        }
-        return false;
-    }
-
-    private void makeRing(Nic nic) {
-        BounceRing ring = null;
-        try {
-            ring = nic.newBounceRing();
-        } catch (VerbsException e) {
-            log(nic + " has no ring for short reads: their destinations are registered", e);
-        }
-        BounceRing made = ring;
-        tell(() -> nic.use.onRing(made));
-    }
-
-    /** Keeps what is registered of the callers' regions within its bound. */
-    private void giveUpSurplus(Nic nic) {
-        for (Registration surplus; (surplus = nic.use.takeSurplus(config.limits().memory().cachedBytes())) != null;) {
-            Registration gone = surplus;
-            if (!registrar.offer(() -> nic.deregister(gone))) {
-                nic.use.onRegistered(gone);
-                return;
-            }
-        }
-    }
-
-    private void register(Nic nic, Region region) {
-        try {
-            registered(nic, region);
-        } catch (MooncakeException e) {
-            if (!nic.isFailed()) {
-                tell(() -> nic.use.onFailed(region, e));
-            }
-        }
-    }
-
     void onFilled(RdmaLane lane) {
         unflushed.add(lane);
     }
@@ -375,6 +317,11 @@ final class RdmaFabric implements Fabric {
     @Override
     public boolean canWrite(Region destination) {
         return Reach.isWritable(destination);
+    }
+
+    @Override
+    public void keep(Region proofs) {
+        registrations.keep(proofs);
     }
 
     @Override
@@ -424,6 +371,11 @@ final class RdmaFabric implements Fabric {
     @Override
     public boolean carries(Peer peer, Topic topic) {
         return messages.carries(peer, topic);
+    }
+
+    @Override
+    public void onDead(NodeId life) {
+        registrar.offer(() -> served.onDead(life));
     }
 
     @Override

@@ -102,7 +102,7 @@ final class RdmaLane extends RequestedLane implements Lane {
 
     @Override
     public boolean isReady(Region destination, long readBytes) {
-        return fabric.canLand(nic, destination, readBytes);
+        return fabric.registrations().canLand(nic, destination, readBytes);
     }
 
     @Override
@@ -114,7 +114,6 @@ final class RdmaLane extends RequestedLane implements Lane {
             return false;
         }
         RdmaRegion source = (RdmaRegion) request.source();
-        boolean ofGuards = request.ofGuards();
         long from = request.sourceOffset();
         long to = request.destinationOffset();
         if (ring.filled() == 0) {
@@ -122,7 +121,8 @@ final class RdmaLane extends RequestedLane implements Lane {
         }
         filled[ring.filled()] = request.cookie();
         // Each with a completion: a chunk counts only when its own was seen.
-        ring.read(request.cookie(), true).remote(source.address(ofGuards, from), source.key(ofGuards, from));
+        ring.read(request.cookie(), true)
+                .remote(source.address(request.part(), from), source.key(request.part(), from));
         if (local != null) {
             ring.local(destination.memory().address() + to, (int) request.bytes(), local.localKey(to));
             outstanding.addDirect(local);

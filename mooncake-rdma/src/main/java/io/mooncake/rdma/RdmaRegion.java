@@ -3,6 +3,7 @@ package io.mooncake.rdma;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.transfer.onesided.RemoteRegion;
 import io.mooncake.rdma.LaneMessage.Keys;
+import io.mooncake.rdma.LaneMessage.TableKey;
 import org.jspecify.annotations.Nullable;
 
 /** A region of the peer, with the keys of one lane's card. The poller's. */
@@ -17,9 +18,8 @@ final class RdmaRegion implements RemoteRegion {
     private long length;
     private long stride = 1;
     private int[] keys = new int[0];
-    private long guardAddress;
-    private long guardBytes;
-    private int guardKey;
+    private TableKey guards = TableKey.NONE;
+    private TableKey checksums = TableKey.NONE;
 
     /** The peer is asked: what it answered before does not count any more. */
     void onAsked(long nowNs) {
@@ -46,9 +46,8 @@ final class RdmaRegion implements RemoteRegion {
         length = told.length();
         stride = told.stride();
         keys = told.keys().stream().mapToInt(Integer::intValue).toArray();
-        guardAddress = told.guards().address();
-        guardBytes = told.guards().length();
-        guardKey = told.guards().key();
+        guards = told.guards();
+        checksums = told.checksums();
     }
 
     void refuse(MooncakeException why) {
@@ -57,13 +56,21 @@ final class RdmaRegion implements RemoteRegion {
     }
 
     /** Where the peer has a byte. */
-    long address(boolean ofGuards, long offset) {
-        return (ofGuards ? guardAddress : address) + offset;
+    long address(Part part, long offset) {
+        return offset + switch (part) {
+            case BYTES -> address;
+            case GUARDS -> guards.address();
+            case CHECKSUMS -> checksums.address();
+        };
     }
 
     /** What it is read with, together with those of one request behind it. */
-    int key(boolean ofGuards, long offset) {
-        return ofGuards ? guardKey : keys[(int) (offset / stride)];
+    int key(Part part, long offset) {
+        return switch (part) {
+            case BYTES -> keys[(int) (offset / stride)];
+            case GUARDS -> guards.key();
+            case CHECKSUMS -> checksums.key();
+        };
     }
 
     @Override
@@ -83,6 +90,11 @@ final class RdmaRegion implements RemoteRegion {
 
     @Override
     public long guardBytes() {
-        return guardBytes;
+        return guards.length();
+    }
+
+    @Override
+    public long checksumBytes() {
+        return checksums.length();
     }
 }

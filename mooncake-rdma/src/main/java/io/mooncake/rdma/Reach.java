@@ -1,6 +1,7 @@
 package io.mooncake.rdma;
 
 import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.transfer.Region;
 
@@ -13,6 +14,7 @@ final class Reach {
         return switch (region.memory()) {
             case HostMemory host -> true;
             case DeviceMemory device -> device.dmaBuf() != null;
+            case FileMemory file -> false;
         };
     }
 
@@ -21,6 +23,7 @@ final class Reach {
         return switch (region.memory()) {
             case HostMemory host -> !host.segment().isReadOnly();
             case DeviceMemory device -> device.dmaBuf() != null;
+            case FileMemory file -> false;
         };
     }
 

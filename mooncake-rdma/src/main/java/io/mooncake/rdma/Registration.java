@@ -3,19 +3,21 @@ package io.mooncake.rdma;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.Memory.DmaBuf;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.Region;
-import io.mooncake.rdma.LaneMessage.GuardKeys;
 import io.mooncake.rdma.LaneMessage.Keys;
+import io.mooncake.rdma.LaneMessage.TableKey;
 import io.mooncake.rdma.verbs.Access;
 import io.mooncake.rdma.verbs.MemoryRegion;
 import io.mooncake.rdma.verbs.ProtectionDomain;
 import io.mooncake.rdma.verbs.Provider;
 import io.mooncake.rdma.verbs.VerbsException;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -38,7 +40,7 @@ final class Registration implements AutoCloseable {
     private final long stride;
     private final int[] localKeys;
     private final @Nullable MemoryRegion[] parts;
-    private @Nullable MemoryRegion guards;
+    private final @Nullable MemoryRegion[] tables;
     private final boolean retained;
 
     /** READs outstanding into it, and when the last one was posted, in READs; the poller's. */
@@ -50,11 +52,11 @@ final class Registration implements AutoCloseable {
      *
      * @param domain of the card
      * @param region host memory, or a device's that is a dma-buf
-     * @param guardTable what its guards are in; null for a region without
+     * @param besides the table of its guards, then that of its checksums, where there are any
      * @param mostBytes of one registration
      * @throws MooncakeException what the card or the kernel said, with the remedy; then nothing is registered
      */
-    Registration(ProtectionDomain domain, Region region, @Nullable Memory guardTable, long mostBytes) {
+    Registration(ProtectionDomain domain, Region region, List<Memory> besides, long mostBytes) {
         this.region = region;
         long length = region.length();
         if (length > mostBytes && mostBytes <= OVERLAP_BYTES) {
@@ -66,6 +68,7 @@ final class Registration implements AutoCloseable {
         stride = length <= mostBytes ? length : mostBytes - OVERLAP_BYTES;
         localKeys = new int[(int) ((length - 1) / stride) + 1];
         parts = new MemoryRegion[localKeys.length];
+        tables = new MemoryRegion[besides.size()];
         // As long as peers may read it, its memory stays: closing the region waits until the card has forgotten it.
         retained = isReadable(region) && region.retain();
         try {
@@ -83,8 +86,8 @@ final class Registration implements AutoCloseable {
                 parts[i] = part;
                 localKeys[i] = part.localKey();
             });
-            if (guardTable != null) {
-                guards = domain.register(guardTable.address(), guardTable.length(), Access.REMOTE_READ);
+            for (int i = 0; i < tables.length; i++) {
+                tables[i] = domain.register(besides.get(i).address(), besides.get(i).length(), Access.REMOTE_READ);
             }
         } catch (VerbsException e) {
             close();
@@ -104,6 +107,8 @@ final class Registration implements AutoCloseable {
                 yield domain.register(new Provider.DmaBuf(buffer.fd(), buffer.offset() + from, bytes,
                         device.address() + from), accessOf(region));
             }
+            case FileMemory file ->
+                throw new IllegalArgumentException(region + " is a file: no card can be told of it");
         };
     }
 
@@ -143,30 +148,33 @@ final class Registration implements AutoCloseable {
 
     /** What a peer has to know. */
     Keys keys(long lane, long keyEpoch) {
-        MemoryRegion table = guards;
         return new Keys(lane, region.id(), keyEpoch, region.memory().address(), region.length(), stride,
-                Arrays.stream(parts).map(part -> Objects.requireNonNull(part).remoteKey()).toList(), table == null
-                        ? GuardKeys.NONE
-                        : new GuardKeys(table.address(), table.length(), table.remoteKey()));
+                Arrays.stream(parts).map(part -> Objects.requireNonNull(part).remoteKey()).toList(), table(0),
+                table(1));
+    }
+
+    private TableKey table(int number) {
+        MemoryRegion table = number < tables.length ? tables[number] : null;
+        return table == null ? TableKey.NONE : new TableKey(table.address(), table.length(), table.remoteKey());
     }
 
     /** Takes it from the card: READs of peers under way fail. */
     @Override
     public void close() {
-        for (int i = 0; i < parts.length; i++) {
-            MemoryRegion part = parts[i];
-            if (part != null) {
-                part.close();
-                parts[i] = null;
-            }
-        }
-        MemoryRegion table = guards;
-        if (table != null) {
-            table.close();
-            guards = null;
-        }
+        close(parts);
+        close(tables);
         if (retained) {
             region.release();
+        }
+    }
+
+    private static void close(@Nullable MemoryRegion[] registered) {
+        for (int i = 0; i < registered.length; i++) {
+            MemoryRegion one = registered[i];
+            if (one != null) {
+                one.close();
+                registered[i] = null;
+            }
         }
     }
 }

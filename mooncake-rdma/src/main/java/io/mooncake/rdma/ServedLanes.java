@@ -193,7 +193,7 @@ final class ServedLanes {
                 throw new MooncakeException(Kind.UNAUTHORIZED, "node " + fabric.node().self() + " has no region r"
                         + query.region() + " that peers may read");
             }
-            Registration registration = fabric.registered(served.nic, region);
+            Registration registration = fabric.registrations().registered(served.nic, region);
             fabric.send(reader, registration.keys(query.lane(), served.nic.keyEpoch));
         } catch (MooncakeException e) {
             if (served.nic.isFailed()) {
@@ -210,6 +210,11 @@ final class ServedLanes {
             order(served.purpose()).remove(served);
             end(served, false);
         }
+    }
+
+    /** A peer is said to be dead. One that is not is told that its lanes are gone, and makes others. */
+    void onDead(NodeId reader) {
+        drop(lane -> lane.key.reader.equals(reader), true);
     }
 
     /** The poller has given one up. */

@@ -6,6 +6,7 @@
  * <pre>
  *   OneSidedEngine ── RdmaFabric ─┬─ RdmaLane (one a queue pair): posts         ── Registration: keys of regions, by card
  *                                 ├─ Nic (one an open card): completion queue   ── NicUse: what the poller knows of it
+ *                                 ├─ Registrations: has regions registered, and gives up what is not read into
  *                                 ├─ Parking: waits for a completion or a command
  *   control channel ── messages ──┼─ Registrar: the agent of the calls that take long
  *   (LaneMessages)                ├─ Cards: opens, looks after and reopens cards

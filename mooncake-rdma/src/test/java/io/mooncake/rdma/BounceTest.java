@@ -3,6 +3,7 @@ package io.mooncake.rdma;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.core.base.Counter;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
@@ -128,8 +129,7 @@ final class BounceTest {
         assertEquals(before, card().registered());
     }
 
-    @Test
-    void shouldKeepWhatIsRegisteredOnTheFlyWithinItsBound() {
+    private void restartWithRoomForThreeMib() {
         rig.close();
         RdmaConfig.Limits limits = RdmaConfig.defaults().limits();
         rig = new RdmaRig(4, RdmaRig.config()
@@ -138,6 +138,31 @@ final class BounceTest {
         owner = rig.side("owner");
         reader = rig.side("reader");
         source = owner.register(rig.pattern(8 * MIB), Access.READABLE);
+    }
+
+    /** However many others want its room: the card would break the lane. */
+    @Test
+    void shouldNotGiveUpWhatIsBeingReadInto() {
+        restartWithRoomForThreeMib();
+        rig.network.pace(500_000);
+        List<Region> regions = new ArrayList<>();
+        for (int i = 0; i < 10; i++) {
+            regions.add(reader.own(rig.filled(MIB, FILL)));
+        }
+        for (int round = 0; round < 3; round++) {
+            List<Reading> readings = new ArrayList<>();
+            for (Region into : regions) {
+                readings.add(reader.read(owner, source, 0, MIB, into));
+            }
+            readings.forEach(reading -> rig.until(reading::ended));
+            assertTrue(readings.stream().allMatch(reading -> reading.status == ReadStatus.OK));
+        }
+        assertEquals(0, reader.count(Counter.LANES_LOST));
+    }
+
+    @Test
+    void shouldKeepWhatIsRegisteredOnTheFlyWithinItsBound() {
+        restartWithRoomForThreeMib();
         List<MemorySegment> places = new ArrayList<>();
         List<Region> regions = new ArrayList<>();
         int least = card().registered();

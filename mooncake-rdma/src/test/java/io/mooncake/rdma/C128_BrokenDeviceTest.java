@@ -18,6 +18,8 @@ import io.mooncake.rdma.sim.SimulatedProvider;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.EngineRig.Reading;
 import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
@@ -66,6 +68,50 @@ final class C128_BrokenDeviceTest {
             rig.advance(3 * EngineRig.SECOND_NS);
             rig.settle();
             assertTrue(second.registered() > 0, "it is used when it is there");
+        }
+    }
+
+    /** C137's host: a card that is left out shifts no other one's number, and each of the others brings bytes alone. */
+    @Test
+    void shouldUseEachOfTenCardsButThoseThatCannotBeOpened() {
+        RdmaConfig config = RdmaRig.config().withWindow(new RdmaConfig.Window(10, 1 << 20, 4 << 20, 16, 512));
+        try (RdmaRig rig = new RdmaRig(12, config)) {
+            for (int i = 1; i < 10; i++) {
+                rig.host("owner").addDevice("sim" + i, 0x0A4D_0001 + (i << 8));
+                rig.host("reader").addDevice("sim" + i, 0x0A4D_0002 + (i << 8));
+            }
+            List<SimulatedDevice> cards = rig.host("reader").cards();
+            rig.host("owner").cards().get(4).fail();
+            cards.get(7).fail();
+            EngineRig.Side owner = rig.side("owner");
+            EngineRig.Side reader = rig.side("reader");
+            int[] before = cards.stream().mapToInt(SimulatedDevice::registered).toArray();
+            Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+            Region into = reader.own(rig.filled(16 * BYTES, EngineRig.FILL));
+            List<Reading> readings = new ArrayList<>();
+            for (int i = 0; i < 16; i++) {
+                Reading reading = new Reading();
+                reading.read.from(owner.peer(), source.id(), 0, BYTES).into(into, i * BYTES).by(Long.MAX_VALUE);
+                readings.add(reader.submit(reading));
+            }
+            readings.forEach(reading -> {
+                rig.until(reading::ended);
+                assertEquals(ReadStatus.OK, reading.status);
+            });
+            for (int i = 0; i < 10; i++) {
+                // Card 4 has nobody on its own wire: it waits until it is needed.
+                assertEquals(i != 7 && i != 4, cards.get(i).registered() > before[i], cards.get(i).name());
+            }
+            for (SimulatedDevice alone : cards) {
+                cards.stream().filter(card -> !card.equals(alone)).forEach(SimulatedDevice::portDown);
+                rig.settle();
+                if (!alone.equals(cards.get(7))) {
+                    assertReads(rig, reader, owner);
+                }
+                cards.stream().filter(card -> !card.equals(alone)).forEach(SimulatedDevice::portUp);
+                rig.advance(2 * EngineRig.SECOND_NS);
+                rig.settle();
+            }
         }
     }
 

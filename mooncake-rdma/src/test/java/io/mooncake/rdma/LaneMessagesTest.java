@@ -8,7 +8,6 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.rdma.LaneMessage.Closed;
-import io.mooncake.rdma.LaneMessage.GuardKeys;
 import io.mooncake.rdma.LaneMessage.Keys;
 import io.mooncake.rdma.LaneMessage.NoRegion;
 import io.mooncake.rdma.LaneMessage.Purpose;
@@ -16,6 +15,7 @@ import io.mooncake.rdma.LaneMessage.Query;
 import io.mooncake.rdma.LaneMessage.Refused;
 import io.mooncake.rdma.LaneMessage.Reply;
 import io.mooncake.rdma.LaneMessage.Request;
+import io.mooncake.rdma.LaneMessage.TableKey;
 import io.mooncake.rdma.verbs.PathMtu;
 import io.mooncake.rdma.verbs.PeerEnd;
 import java.nio.ByteBuffer;
@@ -28,7 +28,7 @@ final class LaneMessagesTest {
     private static final PeerEnd END = new PeerEnd(0xABCDEF, 0x123456, PathMtu.MTU_4096, 0xFFFE, new byte[]{0, 0, 0, 0,
             0, 0, 0, 0, 0, 0, -1, -1, 10, 77, 0, 1});
     private static final Keys KEYS = new Keys(9, 4, 2, 0x7F00_0000_1000L, 5000, 2000, List.of(1, -2, 3),
-            new GuardKeys(0x7F00_0010_0000L, 640, 77));
+            new TableKey(0x7F00_0010_0000L, 640, 77), new TableKey(0x7F00_0020_0000L, 1280, 78));
 
     private static byte[] bytes(LaneMessage message) {
         ByteBuffer encoded = LaneMessages.encode(message);
@@ -51,7 +51,7 @@ final class LaneMessagesTest {
     @Test
     void shouldHaveRoomForTheMostKeys() {
         Keys most = new Keys(1, 1, 1, 0, LaneMessages.MAX_KEYS, 1, Collections.nCopies(LaneMessages.MAX_KEYS, 5),
-                GuardKeys.NONE);
+                TableKey.NONE, TableKey.NONE);
         assertTrue(bytes(most).length <= EngineContext.MAX_MESSAGE_BYTES);
         assertEquals(most, LaneMessages.decode(bytes(most)));
     }

@@ -15,6 +15,7 @@ import io.mooncake.core.transfer.onesided.Lane;
 import io.mooncake.core.transfer.onesided.LaneListener;
 import io.mooncake.core.transfer.onesided.ReadRequest;
 import io.mooncake.core.transfer.onesided.RemoteRegion;
+import io.mooncake.core.transfer.onesided.RemoteRegion.Part;
 import io.mooncake.core.transfer.onesided.RequestEnd;
 import io.mooncake.rdma.sim.SimulatedNetwork;
 import io.mooncake.rdma.sim.SimulatedProvider;
@@ -119,7 +120,7 @@ public final class PostedReads implements AutoCloseable {
      */
     public long round(int count) {
         for (int i = 0; i < count; i++) {
-            request.of(++cookie, BYTES).from(source, false, 0).into(destination, 0);
+            request.of(++cookie, BYTES).from(source, Part.BYTES, 0).into(destination, 0);
             if (!lane.post(request)) {
                 throw new IllegalStateException("the lane took " + i + " of " + count + " requests");
             }

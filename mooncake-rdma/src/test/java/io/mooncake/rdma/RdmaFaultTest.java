@@ -133,29 +133,6 @@ final class RdmaFaultTest {
         assertReads(source);
     }
 
-    /** Requests that do not complete in time: the lane is broken, then destroyed, and only then the memory is given back. */
-    @ParameterizedTest
-    @ValueSource(longs = {20_000, 3_000_000_000L})
-    void shouldLetNothingLandAfterTheEndOfAReadThatWasGivenUp(long flushNs) {
-        rig.network.timing(new SimulatedTiming(10_000, 1_000_000_000, 3_000_000_000L, 4, flushNs, 50));
-        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
-        MemorySegment to = rig.filled(BYTES, FILL);
-        Region into = reader.own(to);
-        Reading reading = reader.read(owner, source, 0, BYTES, into);
-        reading.onEnd = () -> to.fill((byte) 0x77);
-        rig.until(() -> !EngineRig.isFilled(to.asSlice(0, 1 << 20), FILL));
-        reading.givenUp = true;
-        reader.engine.abort(reading.read);
-        long begunNs = rig.nowNs();
-        assertEquals(ReadStatus.CANCELED, ended(reading).status);
-        assertTrue(rig.nowNs() - begunNs <= rig.endBoundNs(), () -> (rig.nowNs() - begunNs) + " ns late");
-        rig.advance(10 * EngineRig.SECOND_NS);
-        rig.settle();
-        assertTrue(EngineRig.isFilled(to, (byte) 0x77), "a byte landed after the end");
-        rig.network.timing(SimulatedTiming.defaults());
-        assertReads(source);
-    }
-
     @ParameterizedTest
     @ValueSource(ints = {1, 2, 5})
     void shouldReadAgainWhatTheCardDidNotTake(int requests) {
@@ -436,6 +413,19 @@ final class RdmaFaultTest {
             assertEquals(ReadStatus.OK, reading.status);
             assertTrue(EngineRig.holdsPattern(to, 0, 4096, 0));
         }
+        assertReads(source);
+    }
+
+    /** Who is dead leaves no queue pairs behind; who was only said to be makes new lanes. */
+    @Test
+    void shouldGiveBackTheLaneEndsOfADeadReader() {
+        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        assertReads(source);
+        long others = rig.host("owner").queuePairs() - RdmaRig.config().window().lanes();
+        owner.engine.onPeerDead(reader.id, "not heard of");
+        rig.settle();
+        assertTrue(rig.host("owner").queuePairs() <= others);
+        rig.advance(EngineRig.SECOND_NS);
         assertReads(source);
     }
 

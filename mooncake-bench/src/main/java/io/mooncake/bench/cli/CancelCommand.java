@@ -44,7 +44,7 @@ final class CancelCommand implements Callable<Integer> {
     @Option(names = "--window", paramLabel = "N", defaultValue = "4", description = "Pulls in flight; every second one goes into the pool, the others into the caller's own memory (default: ${DEFAULT-VALUE}).")
     private int window;
 
-    @Option(names = "--window-bytes", paramLabel = "SIZE", converter = SizeConverter.class, description = "What the engine may have outstanding and cannot recall, for the limit on when memory is available again (default: one chunk, 1MiB by tcp, 8MiB by shm).")
+    @Option(names = "--window-bytes", paramLabel = "SIZE", converter = SizeConverter.class, description = "What the engine may have outstanding and cannot recall, for the limit on when memory is available again (default: one chunk, 1MiB by tcp, 3MiB by shm).")
     private @Nullable Long windowBytes;
 
     @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of sizes, sources and moments (default: ${DEFAULT-VALUE}).")

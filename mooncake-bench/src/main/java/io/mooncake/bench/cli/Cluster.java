@@ -2,6 +2,7 @@ package io.mooncake.bench.cli;
 
 import io.mooncake.core.Node;
 import io.mooncake.core.NodeConfig;
+import io.mooncake.core.NodeConfigBuilder;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.registry.LocalRegistry;
@@ -58,13 +59,14 @@ final class Cluster implements AutoCloseable {
         LocalRegistry registry = new LocalRegistry();
         List<NodeConfig> configs = new ArrayList<>();
         for (int i = 0; i < options.nodes(); i++) {
-            configs.add(NodeConfig.builder("node-" + i)
+            NodeConfigBuilder builder = NodeConfig.builder("node-" + i)
                     .registry(registry)
                     .blockSize(options.blockSize())
                     .poolSize(options.poolBytes())
                     .spareSlots(options.spareSlots())
-                    .evictionPolicy(options.policy())
-                    .build());
+                    .evictionPolicy(options.policy());
+            NodeSettings.byKey(options.fileSettings(i)).forEach(builder::set);
+            configs.add(builder.build());
         }
         return configs;
     }

@@ -11,15 +11,13 @@ import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import java.lang.foreign.Arena;
+import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 
 /** The way to a peer, made before anything is measured: engines find out by and by that they reach it. */
 final class FirstPull {
-    private static final long MOST_NS = TimeUnit.SECONDS.toNanos(20);
-    private static final long STEP_NS = TimeUnit.MILLISECONDS.toNanos(1);
+    private static final Duration MOST = Duration.ofSeconds(20);
 
     private FirstPull() {}
 
@@ -36,19 +34,11 @@ final class FirstPull {
 
     /** The same, where more is to be driven while a pull is awaited than the node. */
     static void await(Node node, BlockRef from, Consumer<Transfer> join) {
-        long end = System.nanoTime() + MOST_NS;
         try (Arena arena = Arena.ofShared();
                 Region region = node.register(Memory.of(arena.allocate(Long.BYTES)), Access.LOCAL_ONLY)) {
             Piece piece = Piece.of(from, 0, Long.BYTES, Destination.at(region, 0));
-            Outcome outcome = pull(node, piece, join);
-            while (outcome != Outcome.OK) {
-                if (System.nanoTime() - end >= 0) {
-                    throw new IllegalStateException("node " + from.node() + " was not reached within "
-                            + TimeUnit.NANOSECONDS.toSeconds(MOST_NS) + " s: " + outcome);
-                }
-                LockSupport.parkNanos(STEP_NS);
-                outcome = pull(node, piece, join);
-            }
+            Await.until(() -> pull(node, piece, join), Outcome.OK::equals, MOST, outcome -> "node " + from.node()
+                    + " was not reached within " + MOST.toSeconds() + " s: " + outcome);
         }
     }
 

@@ -9,13 +9,12 @@ import io.mooncake.core.registry.PairFigures;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -29,8 +28,7 @@ import picocli.CommandLine.Spec;
                 + " and flags pairs that are slower than others as far apart.",
         "Exit code 0: measured; 1: a read failed, or the slow link was not left or used again in time; 2: bad input."})
 final class MatrixCommand implements Callable<Integer> {
-    private static final long MOST_NS = TimeUnit.SECONDS.toNanos(60);
-    private static final long STEP_NS = TimeUnit.MILLISECONDS.toNanos(50);
+    private static final Duration TOLD = Duration.ofMinutes(1);
     /** Where nobody is: the first node of a cluster looks for others, and finds none. */
     private static final String NOBODY = "127.0.0.1:9";
 
@@ -99,8 +97,9 @@ final class MatrixCommand implements Callable<Integer> {
         ReplayOptions.within("--nodes", nodes, 2, 32);
         ReplayOptions.within("--reads", reads, 1, 1_000_000);
         ReplayOptions.within("--slow-link", slowLinkMs, 0, 10_000);
-        if (size < 1 || size > 1L << 30) {
-            throw new BadInputException("--size = " + ByteSize.format(size) + " must be 1B to 1GiB");
+        if (size < Content.MIN_BYTES || size > 1L << 30) {
+            throw new BadInputException(
+                    "--size = " + ByteSize.format(size) + " must be " + Content.MIN_BYTES + "B to 1GiB");
         }
         if (!(slowerThan > 1 && slowerThan <= 1e6)) {
             throw new BadInputException("--slower-than = " + slowerThan + " must be more than 1 and at most 1000000");
@@ -164,16 +163,8 @@ final class MatrixCommand implements Callable<Integer> {
 
     /** As soon as every node has told what it measured of every other one. */
     private List<PairFigures> told(MatrixMember here) {
-        long end = System.nanoTime() + MOST_NS;
-        List<PairFigures> pairs = here.node().matrix();
-        while (pairs.size() < nodes * (nodes - 1)) {
-            if (System.nanoTime() - end >= 0) {
-                throw new IllegalStateException("of " + nodes * (nodes - 1) + " pairs only " + pairs.size()
-                        + " were told to the first node");
-            }
-            LockSupport.parkNanos(STEP_NS);
-            pairs = here.node().matrix();
-        }
-        return pairs;
+        int all = nodes * (nodes - 1);
+        return Await.until(here.node()::matrix, pairs -> pairs.size() == all, TOLD,
+                pairs -> "of " + all + " pairs only " + pairs.size() + " were told to the first node");
     }
 }

@@ -18,14 +18,11 @@ import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.LockSupport;
 
 /**
  * A node of {@code matrix}: it has the one block that all have, and reads it from each of the others. One thread.
@@ -36,9 +33,10 @@ import java.util.concurrent.locks.LockSupport;
 public final class MatrixMember implements AutoCloseable {
     static final BlockId BLOCK = BlockId.of("matrix");
 
-    private static final long WORD = 0x9E3779B97F4A7C15L;
-    private static final long MOST_NS = TimeUnit.SECONDS.toNanos(30);
-    private static final long STEP_NS = TimeUnit.MILLISECONDS.toNanos(5);
+    /** What {@link Content} is made from: the block is written once, by whichever node. */
+    private static final long ID = 1;
+    private static final long WRITING = 1;
+    private static final Duration HEARD = Duration.ofSeconds(30);
 
     private final Arena arena = Arena.ofShared();
     private final MemorySegment memory;
@@ -58,14 +56,8 @@ public final class MatrixMember implements AutoCloseable {
     /** Has the block from now on. */
     void write() {
         try (BlockWriter writer = node.store().allocate(BLOCK, memory.byteSize())) {
-            fill(writer.segment());
+            Content.fill(writer.segment(), ID, WRITING);
             writer.commit();
-        }
-    }
-
-    private static void fill(MemorySegment bytes) {
-        for (long at = 0; at + Long.BYTES <= bytes.byteSize(); at += Long.BYTES) {
-            bytes.set(ValueLayout.JAVA_LONG_UNALIGNED, at, at * WORD);
         }
     }
 
@@ -80,23 +72,12 @@ public final class MatrixMember implements AutoCloseable {
 
     /** Until so many nodes are known to have the block. */
     private List<BlockRef> await(int holders) {
-        long end = System.nanoTime() + MOST_NS;
-        List<BlockRef> known = node.store().locations(BLOCK);
-        while (known.size() < holders) {
-            if (System.nanoTime() - end >= 0) {
-                throw new IllegalStateException(
-                        "node " + node.id() + " has heard of " + known + " only, not of " + holders + " holders");
-            }
-            LockSupport.parkNanos(STEP_NS);
-            known = node.store().locations(BLOCK);
-        }
-        return known;
+        return Await.until(() -> node.store().locations(BLOCK), known -> known.size() >= holders, HEARD,
+                known -> "node " + node.id() + " has heard of " + known + " only, not of " + holders + " holders");
     }
 
     /** Reads the block from every other node, one read after the other, and looks at every byte. */
     void measure(int holders, int reads) {
-        MemorySegment wanted = arena.allocate(memory.byteSize(), 4096);
-        fill(wanted);
         for (BlockRef from : await(holders)) {
             if (from.node().equals(node.id())) {
                 continue;
@@ -105,9 +86,10 @@ public final class MatrixMember implements AutoCloseable {
             for (int i = 0; i < reads; i++) {
                 memory.fill((byte) 0);
                 Outcome outcome = node.store().read(Piece.of(from, 0, Piece.WHOLE, Destination.at(region, 0)));
-                if (outcome != Outcome.OK || memory.mismatch(wanted) >= 0) {
+                long wrong = Content.firstWrongByte(memory, ID, WRITING);
+                if (outcome != Outcome.OK || wrong >= 0) {
                     throw new IllegalStateException("node " + node.id() + " read from node " + from.node() + ": "
-                            + outcome + ", first wrong byte at " + memory.mismatch(wanted));
+                            + outcome + ", first wrong byte at " + wrong);
                 }
             }
         }

@@ -3,6 +3,7 @@ package io.mooncake.bench.cli;
 import io.mooncake.core.Node;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.pool.BlockPool;
+import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
@@ -24,6 +25,15 @@ record NodeReport(String name, BlockPool.Usage usage, Map<Counter, Long> counter
 
     static NodeReport of(Node node) {
         return new NodeReport(node.id().name(), node.usage(), node.counters().snapshot(), node.addresses().keySet());
+    }
+
+    /** With what an earlier life of the node counted. */
+    NodeReport after(NodeReport earlier) {
+        Map<Counter, Long> sums = new EnumMap<>(Counter.class);
+        for (Counter counter : Counter.values()) {
+            sums.put(counter, counted(counter) + earlier.counted(counter));
+        }
+        return new NodeReport(name, usage, sums, engines);
     }
 
     long counted(Counter counter) {

@@ -110,7 +110,9 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
                         ? RdmaConfig.Registrar.POLLER
                         : RdmaConfig.Registrar.THREAD)
                 .withDevices(new RdmaConfig.Devices(rdmaDevices(), 1, null))
-                .withWindow(new RdmaConfig.Window(lanes, window.chunkBytes(), window.laneBytes(),
+                // Other numbers of lanes have as many bytes outstanding in all.
+                .withWindow(new RdmaConfig.Window(lanes, window.chunkBytes(),
+                        Math.max(window.chunkBytes(), window.laneBytes() * window.lanes() / lanes),
                         window.laneRequests(), window.completions()));
     }
 

@@ -1,8 +1,10 @@
 package io.mooncake.bench.cli;
 
+import com.sun.management.HotSpotDiagnosticMXBean;
 import io.mooncake.bench.cli.RegistryScale.Cost;
 import java.io.IOException;
 import java.io.PrintWriter;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -49,7 +51,14 @@ final class RegistryCommand implements Callable<Integer> {
         results.put("command", "registry");
         results.put("nodes", nodes);
         results.put("facts", scale.facts());
-        out.printf(Locale.ROOT, "%,d facts of %d nodes, in one process%n%n", scale.facts(), nodes);
+        boolean hugePages = Boolean.parseBoolean(
+                ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class)
+                        .getVMOption("UseTransparentHugePages")
+                        .getValue());
+        results.put("hugePages", hugePages);
+        out.printf(Locale.ROOT, "%,d facts of %d nodes, in one process; heap on %s%n%n", scale.facts(), nodes, hugePages
+                ? "transparent huge pages"
+                : "pages of 4 KiB, where look-ups cost more: run java with -XX:+UseTransparentHugePages");
 
         cost(out, "announced and encoded by the owners", "announce", scale.announce());
         long before = MemoryUse.now().heap();

@@ -29,6 +29,16 @@ interface Replay extends AutoCloseable {
      */
     List<NodeReport> nodes() throws IOException;
 
+    /**
+     * Kills the processes of all nodes, as {@code kill -9} does, and starts them again: they have what their files kept. What they have to
+     * say until then is in {@link #nodes} all the same.
+     *
+     * @throws IOException when one of them cannot be started
+     */
+    default void restart() throws IOException {
+        throw new UnsupportedOperationException("nodes of this process are not killed");
+    }
+
     /** Closes every node. */
     @Override
     void close();

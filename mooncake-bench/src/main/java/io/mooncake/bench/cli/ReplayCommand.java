@@ -69,6 +69,18 @@ final class ReplayCommand implements Callable<Integer> {
     @Option(names = "--hints", description = "The nodes are told when each block is used next, if ever, in the whole trace.")
     private boolean hints;
 
+    @Option(names = "--tiers", description = "Each node has a file, too: what its memory has no room for goes there, is read from there, and is back after a restart.")
+    private boolean tiers;
+
+    @Option(names = "--file-capacity", paramLabel = "BLOCKS", description = "With --tiers: blocks that each node's file keeps (default: four times --capacity).")
+    private @Nullable Integer fileCapacity;
+
+    @Option(names = "--directory", paramLabel = "DIR", description = "With --tiers: empty; where the files are (default: a new one among the system's temporary files, deleted afterwards).")
+    private @Nullable Path directory;
+
+    @Option(names = "--restart", description = "With --tiers, --processes and several --passes: all processes are killed after each pass but the last, as kill -9 does, and started again.")
+    private boolean restart;
+
     @Option(names = "--speed", paramLabel = "FACTOR", defaultValue = "0", description = "How many times faster than the trace's clock; 0 = as fast as possible (default: ${DEFAULT-VALUE}).")
     private double speed;
 
@@ -80,8 +92,34 @@ final class ReplayCommand implements Callable<Integer> {
 
     @Override
     public Integer call() throws IOException {
+        checkTiers();
+        try (ScratchDirectory files = tiers ? ScratchDirectory.of(directory, "mooncake-replay") : null) {
+            return call(files == null
+                    ? null
+                    : new ReplayTiers(fileBlocks(), files.path(), restart));
+        }
+    }
+
+    private int fileBlocks() {
+        return fileCapacity != null ? fileCapacity : (int) Math.min(4L * capacity, ReplayOptions.MAX_CAPACITY);
+    }
+
+    private void checkTiers() {
+        if (!tiers && (fileCapacity != null || directory != null || restart)) {
+            throw new BadInputException("--file-capacity, --directory and --restart are for --tiers: add it");
+        }
+        if (restart && (processes == null || passes < 2)) {
+            throw new BadInputException("--restart is for --processes and at least --passes 2: name both");
+        }
+        ReplayOptions.within("--capacity", capacity, 1, ReplayOptions.MAX_CAPACITY);
+        if (fileCapacity != null) {
+            ReplayOptions.within("--file-capacity", fileCapacity, 1, ReplayOptions.MAX_CAPACITY);
+        }
+    }
+
+    private int call(@Nullable ReplayTiers files) throws IOException {
         ReplayOptions options = new ReplayOptions(nodes(), capacity, blockSize, policy, speed, passes,
-                hints ? ReplayOptions.ALL : lookAhead);
+                hints ? ReplayOptions.ALL : lookAhead, files);
         ReplayOptions.within("--max-blocks", maxBlocks, 1, 1 << 20);
         if (requests != null) {
             ReplayOptions.within("--requests", requests, 1, Integer.MAX_VALUE);
@@ -149,6 +187,9 @@ final class ReplayCommand implements Callable<Integer> {
                 long start = System.nanoTime();
                 run.pass(requested, pace, progress);
                 stats.passEnded(System.nanoTime() - start, run.memory());
+                if (restart && pass + 1 < options.passes()) {
+                    run.restart();
+                }
             }
             progress.clear();
             ReplayReport report = new ReplayReport(run.nodes(), options, stats, before, source());

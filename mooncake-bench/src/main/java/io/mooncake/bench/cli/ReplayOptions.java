@@ -4,7 +4,9 @@ import io.mooncake.core.base.ByteSize;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * How a replay is to run: validated once, immutable.
@@ -16,8 +18,10 @@ import java.util.Map;
  * @param speed how many times faster than the trace's clock; 0 = as fast as possible
  * @param passes how often the trace is replayed, on nodes that stay as they are
  * @param lookAhead requests that are queued, whose blocks the nodes are told of; 0 = none, {@link #ALL} = the whole trace
+ * @param tiers the nodes' files; null = none
  */
-record ReplayOptions(int nodes, int capacity, long blockSize, String policy, double speed, int passes, int lookAhead) {
+record ReplayOptions(int nodes, int capacity, long blockSize, String policy, double speed, int passes, int lookAhead,
+        @Nullable ReplayTiers tiers) {
     /** {@link #lookAhead}: the whole trace is known. */
     static final int ALL = Integer.MAX_VALUE;
     /** Nodes at most. */
@@ -27,7 +31,8 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
     /** Bytes that a node keeps for a slot besides the block: table entry, control words, guard, registry entry. */
     static final long BOOKKEEPING = 512;
 
-    private static final int MAX_CAPACITY = 1 << 30;
+    /** Blocks that a node caches, or keeps in its file, at most. */
+    static final int MAX_CAPACITY = 1 << 30;
     private static final int MIN_SPARE_SLOTS = 2;
     private static final int MAX_SPARE_SLOTS = 64;
 
@@ -64,6 +69,16 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
         if (value < least || value > most) {
             throw new BadInputException(option + " = " + value + " must be " + least + " to " + most);
         }
+    }
+
+    /** Of nodes without files. */
+    ReplayOptions(int nodes, int capacity, long blockSize, String policy, double speed, int passes, int lookAhead) {
+        this(nodes, capacity, blockSize, policy, speed, passes, lookAhead, null);
+    }
+
+    /** What a node's file takes, {@code key=value} each. */
+    List<String> fileSettings(int index) {
+        return tiers == null ? List.of() : tiers.settings(index, blockSize);
     }
 
     /** Slots that a node has beyond its capacity, for blocks that are being written or pulled. */
@@ -119,6 +134,10 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
         map.put("speed", speed);
         map.put("passes", passes);
         map.put("lookAhead", lookAhead == ALL ? "all" : lookAhead);
+        if (tiers != null) {
+            map.put("fileBlocks", tiers.fileBlocks());
+            map.put("restarts", tiers.restarts());
+        }
         return map;
     }
 }

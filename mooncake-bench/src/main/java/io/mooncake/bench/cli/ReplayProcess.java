@@ -17,7 +17,6 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 
@@ -28,7 +27,7 @@ import java.util.stream.Collectors;
  * <pre>
  *   is told                                      says
  *                                                node NAME#LIFE host:port         where others find its cluster
- *   meet COUNT                                   met                              it knows so many nodes
+ *   meet COUNT                                   met changes                      it knows so many nodes, and has announced what it has
  *   serve PATH hash,hash,... [NAME#LIFE=n ...]   served run ns changes report     served after it knew so many changes of these nodes
  *   memory                                       memory heap direct native resident
  *   report                                       path PATH words, writes words, errors wrong failed gone, usage used quarantined free,
@@ -37,7 +36,6 @@ import java.util.stream.Collectors;
  */
 final class ReplayProcess {
     private static final Duration KNOWN = Duration.ofMinutes(3);
-    private static final long LOOK_AGAIN_NS = 50_000;
 
     private final Member member;
     private final Testimony testimony;
@@ -54,13 +52,14 @@ final class ReplayProcess {
     /**
      * Serves.
      *
-     * @param args the node's index, the number of nodes, how many requests are served at a time, then its settings, KEY=VALUE
+     * @param args the node's index, the number of nodes, how many requests are served at a time, how often the node was started before, then
+     *     its settings, KEY=VALUE
      * @throws IOException when standard input cannot be read
      */
     public static void main(String[] args) throws IOException {
         int index = Integer.parseInt(args[0]);
         NodeConfigBuilder builder = NodeConfig.builder("node-" + index);
-        NodeSettings.byKey(List.of(args).subList(3, args.length)).forEach(builder::set);
+        NodeSettings.byKey(List.of(args).subList(4, args.length)).forEach(builder::set);
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         ReplayStats stats = new ReplayStats(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
         try (Cluster cluster = new Cluster(List.of(builder.build()), index)) {
@@ -68,7 +67,8 @@ final class ReplayProcess {
             out.println("node " + member.node().id() + " " + member.node().health().clusterAddress().orElseThrow());
             out.flush();
             ReplayProcess process = new ReplayProcess(member,
-                    new Testimony(index, Integer.parseInt(args[1]), stats), stats, args[2].equals("1"));
+                    new Testimony(index, Integer.parseInt(args[1]), Integer.parseInt(args[3]), stats), stats,
+                    args[2].equals("1"));
             BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
             for (String line; (line = in.readLine()) != null;) {
                 process.answer(List.of(line.split(" ", -1)), out);
@@ -85,7 +85,11 @@ final class ReplayProcess {
             case "meet" -> {
                 int nodes = Integer.parseInt(words.get(1));
                 await(() -> node().nodes().size() >= nodes, nodes + " nodes");
-                out.println("met");
+                if (!node().store().awaitAnnounced(KNOWN)) {
+                    throw new MooncakeException(MooncakeException.Kind.TIMEOUT,
+                            node().id() + " did not announce what is in its file within " + KNOWN.toSeconds() + " s");
+                }
+                out.println("met " + node().changesKnown(node().id()));
             }
             case "serve" -> out.println(serve(words));
             case "memory" -> {
@@ -103,14 +107,8 @@ final class ReplayProcess {
     }
 
     private void await(BooleanSupplier known, String what) {
-        long deadlineNs = System.nanoTime() + KNOWN.toNanos();
-        while (!known.getAsBoolean()) {
-            if (System.nanoTime() - deadlineNs > 0) {
-                throw new MooncakeException(MooncakeException.Kind.TIMEOUT, node().id() + " did not get to know " + what
-                        + " within " + KNOWN.toSeconds() + " s: " + node().health());
-            }
-            LockSupport.parkNanos(LOOK_AGAIN_NS);
-        }
+        Await.until(known::getAsBoolean, Boolean::booleanValue, KNOWN, _ -> node().id() + " did not get to know " + what
+                + " within " + KNOWN.toSeconds() + " s: " + node().health());
     }
 
     private String serve(List<String> words) {

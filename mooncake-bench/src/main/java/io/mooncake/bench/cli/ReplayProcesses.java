@@ -30,6 +30,9 @@ final class ReplayProcesses implements Replay {
     private final ReplayStats stats;
     private final Versions versions;
     private final List<Seat> seats = new ArrayList<>();
+    /** What those said that were killed. */
+    private final List<NodeReport> past = new ArrayList<>();
+    private int lives;
 
     /** A process and what it said last. */
     private static final class Seat {
@@ -61,31 +64,51 @@ final class ReplayProcesses implements Replay {
         this.stats = stats;
         versions = new Versions(stats);
         try {
-            // The first one's port is known before it starts, so that it waits for nobody else.
-            String first = "127.0.0.1:" + OneHost.freePorts(1).getFirst();
-            start(first, first);
-            String met = hello(seats.getFirst());
-            // One after the other, so that they do not begin as several clusters.
-            for (int i = 1; i < options.nodes(); i++) {
-                start(met, "127.0.0.1:0");
-                hello(seats.get(i));
-            }
-            for (Seat seat : seats) {
-                say(seat, "meet " + options.nodes());
-                expect(seat, "met");
-            }
+            startAll();
         } catch (IOException | RuntimeException | Error e) {
             close();
             throw e;
         }
     }
 
+    private void startAll() throws IOException {
+        // The first one's port is known before it starts, so that it waits for nobody else.
+        String first = "127.0.0.1:" + OneHost.freePorts(1).getFirst();
+        start(first, first);
+        String met = hello(seats.getFirst());
+        // One after the other, so that they do not begin as several clusters.
+        for (int i = 1; i < options.nodes(); i++) {
+            start(met, "127.0.0.1:0");
+            hello(seats.get(i));
+        }
+        for (Seat seat : seats) {
+            say(seat, "meet " + options.nodes());
+            // What it has from before is known to itself by now.
+            seat.changes = Long.parseLong(expect(seat, "met").get(1));
+        }
+        lives++;
+    }
+
+    @Override
+    public void restart() throws IOException {
+        past.addAll(report());
+        stats.mark();
+        for (Seat seat : seats) {
+            seat.child.kill();
+            seat.child.waitFor(LIMIT);
+        }
+        close();
+        seats.clear();
+        startAll();
+    }
+
     private void start(String discovery, String bind) {
         int index = seats.size();
         List<String> args = new ArrayList<>(List.of(Integer.toString(index), Integer.toString(options.nodes()),
-                Integer.toString(outstanding), "block.size=" + options.blockSize(),
+                Integer.toString(outstanding), Integer.toString(lives), "block.size=" + options.blockSize(),
                 "pool.size=" + options.poolBytes(), "pool.spareSlots=" + options.spareSlots(),
                 "eviction.policy=" + options.policy(), "cluster.discovery=" + discovery, "cluster.bind=" + bind));
+        args.addAll(options.fileSettings(index));
         args.addAll(PATIENT);
         seats.add(new Seat("node-" + index, Child.start(Child.QUIET, ReplayProcess.class, args)));
     }
@@ -196,6 +219,20 @@ final class ReplayProcesses implements Replay {
 
     @Override
     public List<NodeReport> nodes() throws IOException {
+        List<NodeReport> now = report();
+        stats.mark();
+        List<NodeReport> all = new ArrayList<>();
+        for (NodeReport report : now) {
+            NodeReport sum = report;
+            for (NodeReport earlier : past) {
+                sum = earlier.name().equals(report.name()) ? sum.after(earlier) : sum;
+            }
+            all.add(sum);
+        }
+        return all;
+    }
+
+    private List<NodeReport> report() throws IOException {
         List<NodeReport> reports = new ArrayList<>();
         for (Seat seat : seats) {
             say(seat, "report");

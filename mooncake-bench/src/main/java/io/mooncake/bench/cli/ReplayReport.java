@@ -55,19 +55,48 @@ final class ReplayReport {
                 stats.requests().count() / seconds, stats.requests().bytes() / 1e9 / seconds);
         line(out, "", "count", "bytes", "GB/s", "p50", "p99", "p999");
         for (AccessPath path : AccessPath.values()) {
-            row(out, path.label(), stats.path(path), path != AccessPath.LOCAL_VIEW);
+            if (options.tiers() != null || !path.isOfFiles()) {
+                row(out, path.label(), stats.path(path), path != AccessPath.LOCAL_VIEW);
+            }
         }
         row(out, "write", stats.writes(), false);
         row(out, "request", stats.requests(), true);
         out.printf(Locale.ROOT, "%n  evictions %,d, verification errors %,d, failures %,d%n%n",
                 evictions(),
                 stats.verificationErrors(), stats.failures());
+        if (options.tiers() != null) {
+            tiers(out, options.tiers());
+        }
         memory(out);
         out.flush();
     }
 
     private long evictions() {
-        return nodes.stream().mapToLong(node -> node.counted(Counter.EVICTIONS_POLICY)).sum();
+        return sum(Counter.EVICTIONS_POLICY);
+    }
+
+    private long sum(Counter counter) {
+        return nodes.stream().mapToLong(node -> node.counted(counter)).sum();
+    }
+
+    private void tiers(PrintWriter out, ReplayTiers tiers) {
+        out.printf(Locale.ROOT,
+                "  files of %,d blocks a node%s: %,d blocks demoted, %,d promoted, of these %,d for other nodes,"
+                        + " %,d that could not be made durable; %,d recovered at a start, %,d damaged%n",
+                tiers.fileBlocks(),
+                tiers.restarts() ? ", all processes killed after each pass and started again" : "",
+                sum(Counter.BLOCKS_DEMOTED), sum(Counter.BLOCKS_PROMOTED), sum(Counter.BLOCKS_WANTED),
+                sum(Counter.DEMOTIONS_FAILED), sum(Counter.BLOCKS_RECOVERED), sum(Counter.BLOCKS_DAMAGED));
+        int number = 0;
+        for (Map<AccessPath, Long> hits : stats.hitsByPath()) {
+            out.printf(Locale.ROOT, "  hits %d: %s%n", ++number,
+                    hits.entrySet()
+                            .stream()
+                            .map(entry -> String.format(Locale.ROOT, "%s %,d", entry.getKey().label(),
+                                    entry.getValue()))
+                            .collect(Collectors.joining(", ")));
+        }
+        out.println();
     }
 
     /** By which nodes may have been reached, the shortest way first. */
@@ -154,6 +183,7 @@ final class ReplayReport {
             paths.put(path.key(), measure(stats.path(path), path != AccessPath.LOCAL_VIEW));
         }
         map.put("paths", paths);
+        map.put("hitsByPath", stats.hitsByPath());
         map.put("writes", measure(stats.writes(), false));
         map.put("requestTimes", measure(stats.requests(), true));
         map.put("memoryBefore", before.toMap());

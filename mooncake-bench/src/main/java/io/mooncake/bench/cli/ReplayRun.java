@@ -46,6 +46,7 @@ final class ReplayRun implements Replay {
             server.serve(cluster.members().get(number % nodes), AccessPath.ofLocal(number / nodes), request);
             progress.update(stats.requests().count(), stats::progress);
         }
+        stats.mark();
     }
 
     @Override

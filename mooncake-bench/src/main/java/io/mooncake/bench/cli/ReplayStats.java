@@ -33,6 +33,7 @@ final class ReplayStats {
     private final Measure writes = new Measure();
     private final Measure requests = new Measure();
     private final List<Pass> passes = new ArrayList<>();
+    private final List<Map<AccessPath, Long>> told = new ArrayList<>();
     private long references;
     private long hits;
     private long verificationErrors;
@@ -143,6 +144,24 @@ final class ReplayStats {
         }
         passes.add(new Pass(requests.count() - requestsBefore, references - referencesBefore, hits - hitsBefore, ns,
                 requests.bytes() - bytesBefore, memory));
+    }
+
+    /** All that was read until now has been counted: what is counted from now on is told by itself. */
+    void mark() {
+        Map<AccessPath, Long> hitsNow = new EnumMap<>(AccessPath.class);
+        for (AccessPath path : AccessPath.values()) {
+            long before = 0;
+            for (Map<AccessPath, Long> earlier : told) {
+                before += earlier.getOrDefault(path, 0L);
+            }
+            hitsNow.put(path, path(path).count() - before);
+        }
+        told.add(hitsNow);
+    }
+
+    /** Blocks that were read from one {@link #mark} to the next, by path. */
+    List<Map<AccessPath, Long>> hitsByPath() {
+        return List.copyOf(told);
     }
 
     List<Pass> passes() {

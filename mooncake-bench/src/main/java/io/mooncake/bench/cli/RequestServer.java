@@ -30,6 +30,7 @@ import java.util.Objects;
  *   request    [ b0 b1 b2 b3 | b4 b5 ]        match: b0..b3 are in the cluster, b4 is not
  *                 │            └ written here, whoever else may have b5
  *                 ├ on this node: used in place, or copied (by turns of the node)
+ *                 ├ in its file:  brought up into its pool, used in place
  *                 └ on another:   pulled into this node's pool, used in place
  * </pre>
  *
@@ -108,8 +109,7 @@ final class RequestServer {
         try (PrefixMatch match = member.node().store().match(blocks, HOLD)) {
             while (run < match.hits()) {
                 BlockRef ref = Objects.requireNonNull(match.ref(run));
-                boolean local = ref.node().equals(member.node().id());
-                if (!read(member, ref, request.hashId(run), local ? localPath : AccessPath.REMOTE_PULL)) {
+                if (!read(member, ref, request.hashId(run), path(member, ref, localPath))) {
                     break;
                 }
                 run++;
@@ -118,11 +118,19 @@ final class RequestServer {
         return run;
     }
 
+    private static AccessPath path(Member member, BlockRef ref, AccessPath localPath) {
+        boolean local = ref.node().equals(member.node().id());
+        if (ref.isInFile()) {
+            return local ? AccessPath.LOCAL_FILE : AccessPath.REMOTE_FILE;
+        }
+        return local ? localPath : AccessPath.REMOTE_PULL;
+    }
+
     private boolean read(Member member, BlockRef ref, long hashId, AccessPath path) {
         return switch (path) {
             case LOCAL_VIEW -> view(member, ref, hashId);
             case LOCAL_COPY -> copy(member, ref, hashId);
-            case REMOTE_PULL -> pull(member, ref, hashId);
+            case REMOTE_PULL, LOCAL_FILE, REMOTE_FILE -> pull(member, ref, hashId, path);
         };
     }
 
@@ -144,7 +152,7 @@ final class RequestServer {
         return witness.verify(ref, hashId, member.copy().asSlice(0, ref.length()), AccessPath.LOCAL_COPY);
     }
 
-    private boolean pull(Member member, BlockRef ref, long hashId) {
+    private boolean pull(Member member, BlockRef ref, long hashId, AccessPath path) {
         long start = System.nanoTime();
         if (!moved(member, Piece.replica(ref.id()))) {
             return false;
@@ -153,7 +161,7 @@ final class RequestServer {
             return failed(ref, "was pulled but cannot be acquired");
         }
         witness.pulled(member.index(), ref.id(), member.view().ref().version());
-        return verifyView(member, hashId, AccessPath.REMOTE_PULL, start);
+        return verifyView(member, hashId, path, start);
     }
 
     private boolean moved(Member member, Piece piece) {

@@ -17,6 +17,7 @@ import java.lang.foreign.MemorySegment;
 final class Testimony implements Witness {
     private static final String READ = "R";
     private static final String WROTE = "W";
+    private static final long WRITINGS_OF_A_LIFE = 1L << 40;
 
     private final int index;
     private final int nodes;
@@ -29,12 +30,14 @@ final class Testimony implements Witness {
      *
      * @param index of its node
      * @param nodes of the cluster, each with such a witness
+     * @param lives how many witnesses that node has had before
      * @param stats counts what is wrong
      */
-    Testimony(int index, int nodes, ReplayStats stats) {
+    Testimony(int index, int nodes, int lives, ReplayStats stats) {
         this.index = index;
         this.nodes = nodes;
         this.stats = stats;
+        writings = lives * WRITINGS_OF_A_LIFE;
     }
 
     @Override

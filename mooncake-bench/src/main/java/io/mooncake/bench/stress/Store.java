@@ -19,6 +19,7 @@ import io.mooncake.core.transfer.RegionTable;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A block manager small enough to be made for every run of a test: all share the bytes, which nobody looks at. */
 final class Store {
@@ -83,9 +84,9 @@ final class Store {
 
     private static final class Nobody implements BlockListener {
         @Override
-        public void onWritten(BlockRef ref) {}
+        public void onWritten(BlockRef ref, boolean fastest) {}
 
         @Override
-        public void onEvicted(BlockRef ref, EvictReason reason) {}
+        public void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason) {}
     }
 }

@@ -73,11 +73,11 @@ class VersionsTest {
 
     @Test
     void shouldTestifyToWhatItSawAndNotToWrongBytes() {
-        Testimony witness = new Testimony(2, 4, stats);
+        Testimony witness = new Testimony(2, 4, 0, stats);
         BlockRef ref = new BlockRef(RequestServer.id(HASH_ID), new Version(3, 9), new NodeId("node-0", 1), 1, 0, 4096,
                 0, 16);
         long writing = witness.nextWriting();
-        assertTrue(writing != new Testimony(1, 4, stats).nextWriting(), "no two witnesses give the same");
+        assertTrue(writing != new Testimony(1, 4, 0, stats).nextWriting(), "no two witnesses give the same");
         Content.fill(bytes, HASH_ID, writing);
         assertTrue(witness.verify(ref, HASH_ID, bytes, AccessPath.REMOTE_PULL));
         bytes.set(ValueLayout.JAVA_BYTE, 4000, (byte) ~bytes.get(ValueLayout.JAVA_BYTE, 4000));

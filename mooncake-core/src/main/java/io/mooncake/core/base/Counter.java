@@ -6,6 +6,26 @@ public enum Counter {
     BLOCKS_WRITTEN,
     /** Blocks committed as copies of another node's. */
     BLOCKS_REPLICATED,
+    /** Blocks of this node's memory that became durable in its file. */
+    BLOCKS_DEMOTED,
+    /** Blocks that came from this node's file into its memory. */
+    BLOCKS_PROMOTED,
+    /** Blocks that other nodes asked this one to bring up from its file. */
+    BLOCKS_WANTED,
+    /** Copies of blocks that other nodes took because they were asked to. */
+    BLOCKS_COPIED_OUT,
+    /** Blocks that were handed over to other nodes, and left this one. */
+    BLOCKS_HANDED_OVER,
+    /** Blocks that were in the file when the node started, verified. */
+    BLOCKS_RECOVERED,
+    /** Blocks that the file's journal named when the node started, and whose bytes were others: they are gone. */
+    BLOCKS_DAMAGED,
+    /** Blocks that could not be made durable before their memory was needed, and were dropped. */
+    DEMOTIONS_FAILED,
+    /** Bytes of blocks that became durable in the file. */
+    BYTES_DEMOTED,
+    /** Bytes of blocks that came from the file into memory. */
+    BYTES_PROMOTED,
     /** Commits that found the block already there. */
     BLOCKS_ALREADY_WRITTEN,
     /** Commits of a version lower than the one there. */

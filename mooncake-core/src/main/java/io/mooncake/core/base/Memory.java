@@ -2,9 +2,10 @@ package io.mooncake.core.base;
 
 import io.mooncake.core.base.MooncakeException.Kind;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** A piece of memory described, not owned: host memory or memory of a device. Immutable. */
+/** A piece of memory described, not owned: host memory, memory of a device, or a file in its place. Immutable. */
 public sealed interface Memory {
     /**
      * Bytes.
@@ -130,6 +131,35 @@ public sealed interface Memory {
                 throw new MooncakeException(Kind.INVALID_ARGUMENT,
                         "dma-buf: file descriptor " + fd + " and offset " + offset + " must not be negative");
             }
+        }
+    }
+
+    /**
+     * Bytes of a file, which nobody can address: they are read and written by the engine that has the file.
+     *
+     * @param path the file
+     * @param length bytes, more than 0
+     */
+    record FileMemory(Path path, long length) implements Memory {
+        /** Regions of files are numbered from here on, others below: whoever has a reference sees that nobody reads there but the node itself. */
+        public static final int FIRST_REGION = 1 << 30;
+
+        /**
+         * Checks the length.
+         *
+         * @throws MooncakeException INVALID_ARGUMENT
+         */
+        public FileMemory {
+            if (length <= 0) {
+                throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                        "file memory " + path + ": length " + length + " must be positive");
+            }
+        }
+
+        /** There is none: 0. */
+        @Override
+        public long address() {
+            return 0;
         }
     }
 }

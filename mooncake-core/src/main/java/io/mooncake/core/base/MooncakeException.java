@@ -55,6 +55,8 @@ public final class MooncakeException extends RuntimeException {
         PEER_UNREACHABLE(Category.RETRY),
         /** Bytes that are not this protocol, or another version of it. */
         PROTOCOL_ERROR(Category.FIX_CONFIG),
+        /** A file could not be read or written: full, over quota, or the device failed. */
+        IO_ERROR(Category.RETRY),
         /** The thing was closed. */
         CLOSED(Category.CLOSED);
 

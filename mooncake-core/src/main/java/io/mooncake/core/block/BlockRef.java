@@ -1,5 +1,6 @@
 package io.mooncake.core.block;
 
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
@@ -72,6 +73,15 @@ public record BlockRef(BlockId id, Version version, NodeId node, int region, lon
      */
     public long guardOffset() {
         return (long) guardIndex * GUARD_STRIDE;
+    }
+
+    /**
+     * Whether the block is in a file of its node, where only that node reads it: others ask for it, and it comes up into memory.
+     *
+     * @return as the region's number says
+     */
+    public boolean isInFile() {
+        return region >= FileMemory.FIRST_REGION;
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.mooncake.core.manager;
 
 import io.mooncake.core.block.BlockRef;
+import org.jspecify.annotations.Nullable;
 
 /** Is told what became of this node's blocks. Called by the conductor, but for {@link #onDue}: quick, never blocking, never throwing. */
 public interface BlockListener {
@@ -15,19 +16,21 @@ public interface BlockListener {
     }
 
     /**
-     * A block is in the table.
+     * A block is in the table. One that is in two tiers is reported for each.
      *
      * @param ref where
+     * @param fastest whether this is what others are to ask for: false when it is in a faster tier, too
      */
-    void onWritten(BlockRef ref);
+    void onWritten(BlockRef ref, boolean fastest);
 
     /**
-     * A block that was reported written is not in the table any more.
+     * A block that was reported written is not there any more.
      *
      * @param ref where it was
+     * @param left where the same version still is, in a slower tier; null = nowhere
      * @param reason why
      */
-    void onEvicted(BlockRef ref, EvictReason reason);
+    void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason);
 
     /** There is something for {@link BlockManager#doWork}. Any thread; does nothing where that is polled anyway. */
     default void onDue() {}

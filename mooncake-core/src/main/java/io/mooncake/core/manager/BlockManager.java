@@ -8,6 +8,8 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.NextUse;
+import io.mooncake.core.block.PoolSpace;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.transfer.GuardSource;
@@ -15,6 +17,7 @@ import io.mooncake.core.transfer.SharedBlock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -75,11 +78,25 @@ public final class BlockManager {
      * @param id the block
      * @param version the source's
      * @param length its bytes
+     * @param tier where the copy goes; to SLOW only a copy of what is here in another tier
      * @return the writer; null when there is no slot now (the conductor was asked to evict for it)
      * @throws MooncakeException as {@link #allocate}, for the length; CLOSED
      */
+    public @Nullable ReplicaWriter allocateReplica(BlockId id, Version version, long length, Tier tier) {
+        return writers.allocateReplica(id, version, length, tier);
+    }
+
+    /**
+     * The same for a copy in memory.
+     *
+     * @param id the block
+     * @param version the source's
+     * @param length its bytes
+     * @return as {@link #allocateReplica(BlockId, Version, long, Tier)}
+     * @throws MooncakeException as that
+     */
     public @Nullable ReplicaWriter allocateReplica(BlockId id, Version version, long length) {
-        return writers.allocateReplica(id, version, length);
+        return writers.allocateReplica(id, version, length, Tier.DRAM);
     }
 
     /**
@@ -109,7 +126,7 @@ public final class BlockManager {
      *
      * @param id the block
      * @param reusable a view of this manager's that holds none
-     * @return false when the block is not here
+     * @return false when the block is not here, or only in a tier that has no addresses
      * @throws MooncakeException INVALID_ARGUMENT or ILLEGAL_STATE for the view, IN_USE when the block has all the pins it can have, CLOSED
      */
     public boolean acquire(BlockId id, BlockView reusable) {
@@ -272,6 +289,56 @@ public final class BlockManager {
     }
 
     /**
+     * The same for exactly the version that a reference names.
+     *
+     * @param ref of this node
+     * @return false when that is not here any more
+     */
+    public boolean evict(BlockRef ref) {
+        table.checkOpen();
+        Entry entry = table.blocks.get(ref.id());
+        return entry != null && entry.ref.version().equals(ref.version()) && table.remove(entry, SlotTable.REQUESTED);
+    }
+
+    /**
+     * Gives up the memory of a block that is durable below it, as soon as nobody has it pinned. Of a block that is not, or that is another
+     * version by then, nothing is given up.
+     *
+     * @param id the block
+     * @param version which writing of it
+     */
+    public void sink(BlockId id, Version version) {
+        Entry entry = table.blocks.get(id);
+        if (entry != null && !entry.slow && entry.ref.version().equals(version)) {
+            caretaker.sink(entry);
+        }
+    }
+
+    /**
+     * Promises to keep blocks in a tier for a while: all, or as many leading ones as are there.
+     *
+     * @param ids blocks
+     * @param tier in which
+     * @param ttlNs nanoseconds, positive
+     * @return the hold, of fewer blocks if need be; of none it is empty
+     * @throws MooncakeException INVALID_ARGUMENT for the time, CLOSED
+     */
+    public Hold hold(List<BlockId> ids, Tier tier, long ttlNs) {
+        table.checkOpen();
+        Holds.checkTtl(ttlNs);
+        List<Entry> held = new ArrayList<>(ids.size());
+        for (BlockId id : List.copyOf(ids)) {
+            Entry top = table.blocks.get(id);
+            Entry entry = top == null || top.slow == (tier == Tier.SLOW) ? top : tier == Tier.SLOW ? top.below() : null;
+            if (entry == null || !table.hold(entry)) {
+                break;
+            }
+            held.add(entry);
+        }
+        return holds.begin(List.copyOf(held), ttlNs);
+    }
+
+    /**
      * Promises to keep blocks for a while: all, or as many leading ones as are here.
      *
      * @param refs of this node
@@ -308,21 +375,91 @@ public final class BlockManager {
     // ---- looking
 
     /**
-     * How the slots of all pools are shared out.
+     * Whether a version is in a tier, or, asked for DRAM, where it can be addressed.
+     *
+     * @param ref of any tier of this node
+     * @param tier which
+     * @return false when it is not, or not any more
+     */
+    public boolean isIn(BlockRef ref, Tier tier) {
+        Entry entry = table.blocks.get(ref.id());
+        return entry != null && entry.ref.version().equals(ref.version())
+                && (entry.slow ? tier == Tier.SLOW : tier != Tier.SLOW || entry.below() != null);
+    }
+
+    /**
+     * Where a reference of this node points to.
+     *
+     * @param ref of this node
+     * @return its tier
+     */
+    public Tier tier(BlockRef ref) {
+        Space space = table.space(ref.region());
+        return space == null ? Tier.DRAM : space.pool().tier();
+    }
+
+    /**
+     * What makes blocks durable that are to be evicted; without, they are dropped. Before the conductor begins.
+     *
+     * @param demoter the conductor's
+     */
+    public void demoteBy(Demoter demoter) {
+        caretaker.evictor().demoteBy(demoter);
+    }
+
+    /**
+     * How the slots of the node's memory are shared out.
      *
      * @return sums; exact when there is one pool
      */
     public BlockPool.Usage usage() {
+        return usage(Tier.DRAM);
+    }
+
+    /**
+     * How the slots of a tier's pools are shared out.
+     *
+     * @param tier which
+     * @return sums; exact when there is one pool
+     */
+    public BlockPool.Usage usage(Tier tier) {
         int used = 0;
         int quarantined = 0;
         int free = 0;
         for (Space space : table.spaces) {
+            if (space.pool().tier() != tier) {
+                continue;
+            }
             BlockPool.Usage usage = space.pool().usage();
             used += usage.used();
             quarantined += usage.quarantined();
             free += usage.free();
         }
         return new BlockPool.Usage(used, quarantined, free);
+    }
+
+    /**
+     * What room each pool has at this moment. Looks at every slot: for now and then.
+     *
+     * @return one for each pool
+     */
+    public List<PoolSpace> space() {
+        return Stream.of(table.spaces).map(space -> space.count(table.words)).toList();
+    }
+
+    /**
+     * How many bytes of blocks are in a tier; those that are in two count in each. Looks at every block.
+     *
+     * @param tier which
+     * @return valid bytes
+     */
+    public long bytes(Tier tier) {
+        long bytes = 0;
+        for (Entry entry : table.blocks.values()) {
+            boolean isThere = entry.slow == (tier == Tier.SLOW) || (tier == Tier.SLOW && entry.below() != null);
+            bytes += isThere ? entry.ref.length() : 0;
+        }
+        return bytes;
     }
 
     /**

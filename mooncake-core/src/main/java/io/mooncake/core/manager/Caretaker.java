@@ -2,10 +2,13 @@ package io.mooncake.core.manager;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockState;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.BlockListener.EvictReason;
 import io.mooncake.core.pool.GuardTable;
 import java.util.ArrayDeque;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The conductor's half: looks at marked slots and acts on what it finds there, and lets the {@link Evictor} work. One thread at a
@@ -30,7 +33,6 @@ final class Caretaker {
     private final Counters counters;
     private final byte[] flags;
     private final ArrayDeque<Entry> lent = new ArrayDeque<>();
-    private int announced;
     private boolean caughtUp;
 
     private final Evictor evictor;
@@ -44,10 +46,20 @@ final class Caretaker {
     }
 
     /** Any thread: asks for a slot to be evicted; asking again before that is done changes nothing. */
-    void want(long length) {
-        if (evictor.want(length)) {
+    void want(long length, Tier tier) {
+        if (evictor.want(length, tier)) {
             listener.onDue();
         }
+    }
+
+    /** Any thread: a block is to leave memory, being durable below. */
+    void sink(Entry entry) {
+        evictor.sink(entry);
+        listener.onDue();
+    }
+
+    Evictor evictor() {
+        return evictor;
     }
 
     /** Whether the last duty cycle saw no mark left. */
@@ -56,8 +68,7 @@ final class Caretaker {
     }
 
     int doWork(long nowNs) {
-        return table.streamEnds.doWork() + drainMarks() + freeLent()
-                + (table.closed ? 0 : evictor.evict(announced, nowNs));
+        return table.streamEnds.doWork() + drainMarks() + freeLent() + (table.closed ? 0 : evictor.evict(nowNs));
     }
 
     // ---- marks
@@ -116,13 +127,18 @@ final class Caretaker {
     private void announce(Entry entry) {
         if ((flags[entry.slot] & ANNOUNCED) != 0) {
             evictor.changed(entry.slot);
-        } else if (table.blocks.get(entry.ref.id()) == entry) {
+        } else if (isNamed(entry)) {
             // Else whoever took it out of the table, or is about to put it in, marks the slot after that.
             flags[entry.slot] |= ANNOUNCED;
-            announced++;
-            evictor.seat(entry.slot);
-            listener.onWritten(entry.ref);
+            evictor.arrived(entry.slot);
+            listener.onWritten(entry.ref, entry.equals(table.blocks.get(entry.ref.id())));
         }
+    }
+
+    /** By the table, or by its entry for a faster tier. */
+    private boolean isNamed(Entry entry) {
+        Entry there = table.blocks.get(entry.ref.id());
+        return there == entry || (there != null && there.below() == entry);
     }
 
     private void detach(Entry entry, EvictReason reason, boolean counted) {
@@ -131,7 +147,6 @@ final class Caretaker {
         if ((before & DETACHED) != 0) {
             return;
         }
-        evictor.unseat(slot);
         flags[slot] = DETACHED;
         if (counted) {
             counters.increment(switch (reason) {
@@ -141,9 +156,15 @@ final class Caretaker {
             });
         }
         if ((before & ANNOUNCED) != 0) {
-            announced--;
-            listener.onEvicted(entry.ref, reason);
+            evictor.left(slot);
+            listener.onEvicted(entry.ref, left(entry), reason);
         }
+    }
+
+    /** Where else, further down, the version of an entry is that is about to go. */
+    private @Nullable BlockRef left(Entry entry) {
+        Entry there = entry.slow ? null : table.blocks.get(entry.ref.id());
+        return there != null && there.slow && there.ref.version().equals(entry.ref.version()) ? there.ref : null;
     }
 
     /**

@@ -1,6 +1,7 @@
 package io.mooncake.core.manager;
 
 import io.mooncake.core.block.BlockState;
+import io.mooncake.core.block.Tier;
 
 /**
  * Who has the slots, counted by looking at each: for the messages of refusals, not for decisions.
@@ -16,7 +17,7 @@ import io.mooncake.core.block.BlockState;
 record Census(int slots, int pinned, int held, int writing, int quarantined, int evictable, int shorter) {
     private static final int MAX_NAMED = 16;
 
-    static Census of(SlotTable table, long length) {
+    static Census of(SlotTable table, long length, Tier tier) {
         int slots = 0;
         int pinned = 0;
         int held = 0;
@@ -26,6 +27,9 @@ record Census(int slots, int pinned, int held, int writing, int quarantined, int
         int shorter = 0;
         for (int slot = 0; slot < table.slots; slot++) {
             Space space = table.spaceOf(slot);
+            if (space.pool().tier() != tier) {
+                continue;
+            }
             long word = table.words.get(slot);
             BlockState state = ControlWords.state(word);
             if (space.pool().slotBytes(slot - space.first()) < length) {

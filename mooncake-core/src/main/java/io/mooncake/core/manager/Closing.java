@@ -36,6 +36,13 @@ final class Closing {
     /** {@link BlockManager#close}. */
     void close(long deadlineNs) {
         table.closed = true;
+        synchronized (lock) {
+            work();
+        }
+        // What was evicted or replaced before has left every pool by now; what is evicted from here on stays in those that do not forget.
+        for (Space space : table.spaces) {
+            space.pool().keep();
+        }
         waiter.await(this::drained, deadlineNs);
         synchronized (lock) {
             // In this order: who ends a pin after this sees that he is to do the conductor's work.
@@ -71,6 +78,10 @@ final class Closing {
         for (Entry entry : table.blocks.values()) {
             table.remove(entry, SlotTable.REQUESTED);
         }
+        work();
+    }
+
+    private void work() {
         long nowNs;
         do {
             nowNs = nanoClock.getAsLong();

@@ -43,6 +43,7 @@ public final class ControlWords {
     private static final int USES = 6;
     private static final int DEPTH = 7;
 
+    private static final int[] OF_USE = {LAST_USE, NEXT_USE, BROUGHT, USES, DEPTH};
     private static final long UNTOUCHED = -1;
 
     private final long[] words;
@@ -374,6 +375,18 @@ public final class ControlWords {
         int at = slot * STRIDE;
         WORDS.setOpaque(words, at + DEPTH, (long) depth);
         WORDS.setVolatile(words, at + NEXT_USE, nextUse);
+    }
+
+    /**
+     * A block goes on in another slot: what is known of its use goes with it.
+     *
+     * @param slot where it goes on
+     * @param from where it was
+     */
+    public void inherits(int slot, int from) {
+        for (int word : OF_USE) {
+            WORDS.setOpaque(words, slot * STRIDE + word, (long) WORDS.getOpaque(words, from * STRIDE + word));
+        }
     }
 
     /**

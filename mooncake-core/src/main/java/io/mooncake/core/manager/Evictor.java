@@ -1,13 +1,26 @@
 package io.mooncake.core.manager;
 
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.Counters;
+import io.mooncake.core.block.BlockState;
 import io.mooncake.core.block.NextUse;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.manager.eviction.SlotUse;
+import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
-/** Evicts by policy, for whoever needs room. The conductor's, but for {@link #want}. */
+/**
+ * Evicts by policy, for whoever needs room in a tier. The conductor's, but for {@link #want}.
+ *
+ * <p>Where there is a slower tier, a victim is made durable there before it goes; meanwhile its room counts as good as free, so that not
+ * more leave than need be.
+ */
 final class Evictor {
     private static final int CANDIDATES_PER_CYCLE = 256;
     /** Slots that are looked at, for each cycle that evicts, for hints whose time is over. */
@@ -17,21 +30,40 @@ final class Evictor {
     private static final int SEATED = 1;
     /** It was a candidate, but pinned: stands aside until the search is over. */
     private static final int PASSED = 2;
+    /** It is being made durable, to be evicted then. */
+    private static final int LEAVING = 3;
+
+    /** Blocks that are made durable at a time. */
+    private static final int MAX_LEAVING = 16;
+    /** A slow tier keeps one slot of so many free, and at least one: so what is demoted never waits for long. */
+    private static final int SLOW_SPARE_SHARE = 64;
+    private static final int TIERS = Tier.values().length;
+
+    private record Leaving(Entry entry, long lastUse, BooleanSupplier over) {}
 
     private final SlotTable table;
     private final Consumer<Entry> evicted;
-    private final int cachedBlocks;
+    private final Counters counters;
+    /** By tier: blocks that are kept at most, and that are there. */
+    private final int[] cachedBlocks = new int[TIERS];
+    private final int[] blocks = new int[TIERS];
     private final byte[] flags;
+    private final ArrayDeque<Leaving> leaving = new ArrayDeque<>();
+    /** Blocks that are to leave memory, being durable below. */
+    private final ConcurrentLinkedQueue<Entry> toSink = new ConcurrentLinkedQueue<>();
+    private final ArrayDeque<Entry> sinking = new ArrayDeque<>();
+    private @Nullable Demoter demoter;
     private int hintsAt;
 
     /** Size classes of all pools: the room of a slot, and a policy for each. */
     private final long[] classBytes;
     private final short[] classOf;
+    private final Tier[] tierOf;
     private final EvictionPolicy[] policies;
     /** By class: somebody found no slot and wants one to be evicted. Any thread sets it. */
     private final AtomicIntegerArray wanted;
 
-    /** Whom the current search is for: 0 = too many blocks, 1 + class = who wants a slot of it. */
+    /** Whom the current search is for: a tier that has too many blocks, or, after those, who wants a slot of a class. */
     private int need;
     private boolean searching;
     private int[] passed = new int[16];
@@ -40,13 +72,19 @@ final class Evictor {
     Evictor(SlotTable table, ManagerConfig config, Consumer<Entry> evicted) {
         this.table = table;
         this.evicted = evicted;
-        cachedBlocks = config.cachedBlocks();
+        counters = config.counters();
+        cachedBlocks[Tier.DRAM.ordinal()] = config.cachedBlocks();
         flags = new byte[table.slots];
         classOf = new short[table.slots];
         long[] found = new long[16];
+        Tier[] tiers = new Tier[16];
         int classes = 0;
         for (Space space : table.spaces) {
             int firstClass = classes;
+            if (space.isSlow()) {
+                cachedBlocks[Tier.SLOW.ordinal()] += space.pool().slots()
+                        - Math.max(1, space.pool().slots() / SLOW_SPARE_SHARE);
+            }
             for (int slot = space.first(); slot < space.end(); slot++) {
                 long bytes = space.pool().slotBytes(slot - space.first());
                 int c = firstClass;
@@ -55,12 +93,15 @@ final class Evictor {
                 }
                 if (c == classes) {
                     found = classes == found.length ? Arrays.copyOf(found, 2 * classes) : found;
+                    tiers = Arrays.copyOf(tiers, found.length);
+                    tiers[classes] = space.pool().tier();
                     found[classes++] = bytes;
                 }
                 classOf[slot] = (short) c;
             }
         }
         classBytes = Arrays.copyOf(found, classes);
+        tierOf = Arrays.copyOf(tiers, classes);
         policies = new EvictionPolicy[classes];
         SlotUse use = new Use(table);
         Arrays.setAll(policies, c -> config.policy().apply(use));
@@ -96,24 +137,53 @@ final class Evictor {
         }
     }
 
+    void demoteBy(Demoter by) {
+        demoter = by;
+    }
+
+    int blocks(Tier tier) {
+        return blocks[tier.ordinal()];
+    }
+
     /** Any thread: asks for a slot to be evicted; false when there is none, or when that is asked already. */
-    boolean want(long length) {
+    boolean want(long length, Tier tier) {
         int best = -1;
         for (int c = 0; c < classBytes.length; c++) {
-            if (classBytes[c] >= length && (best < 0 || classBytes[c] < classBytes[best])) {
+            if (tierOf[c] == tier && classBytes[c] >= length && (best < 0 || classBytes[c] < classBytes[best])) {
                 best = c;
             }
         }
         return best >= 0 && wanted.get(best) == 0 && wanted.getAndSet(best, 1) == 0;
     }
 
-    void seat(int slot) {
+    /** Any thread: the block leaves memory as soon as nobody has it pinned, if it is durable below by then. */
+    void sink(Entry entry) {
+        toSink.add(entry);
+    }
+
+    /** A block has come. */
+    void arrived(int slot) {
+        blocks[tier(slot)]++;
+        seat(slot);
+    }
+
+    /** It has gone, or will as soon as nobody keeps it. */
+    void left(int slot) {
+        blocks[tier(slot)]--;
+        unseat(slot);
+    }
+
+    private int tier(int slot) {
+        return tierOf[classOf[slot]].ordinal();
+    }
+
+    private void seat(int slot) {
         flags[slot] = SEATED;
         policies[classOf[slot]].add(slot);
     }
 
-    void unseat(int slot) {
-        if ((flags[slot] & SEATED) != 0) {
+    private void unseat(int slot) {
+        if (flags[slot] == SEATED) {
             policies[classOf[slot]].remove(slot);
         }
         flags[slot] = 0;
@@ -121,7 +191,7 @@ final class Evictor {
 
     /** What is known of its next use may have changed. */
     void changed(int slot) {
-        if ((flags[slot] & SEATED) != 0) {
+        if (flags[slot] == SEATED) {
             policies[classOf[slot]].changed(slot);
         }
     }
@@ -130,32 +200,28 @@ final class Evictor {
      * Evicts for whoever needs it, in turn. A search goes on over cycles until it has found a victim or seen every candidate, so that
      * any number of pinned ones can't hide the others; then those that it passed are put back.
      *
-     * @param blocks that are announced
      * @param nowNs on the node's clock
      */
-    int evict(int blocks, long nowNs) {
-        int left = blocks;
-        int work = 0;
+    int evict(long nowNs) {
+        int work = endLeaving() + endSinking();
         int budget = CANDIDATES_PER_CYCLE;
-        for (int turns = 0; turns <= classBytes.length && budget > 0;) {
+        int needs = TIERS + classBytes.length;
+        for (int turns = 0; turns < needs && budget > 0;) {
             if (!searching && passedCount > 0) {
                 putBack(passed[--passedCount]);
                 budget--;
                 continue;
             }
-            int slot = isNeeded(left) ? oldest(need == 0 ? 0 : classBytes[need - 1]) : EvictionPolicy.NONE;
+            int slot = isNeeded() ? oldest() : EvictionPolicy.NONE;
             if (slot == EvictionPolicy.NONE) {
                 searching = false;
-                need = need == classBytes.length ? 0 : need + 1;
+                need = need + 1 == needs ? 0 : need + 1;
                 turns++;
                 continue;
             }
             searching = true;
             budget--;
-            if (tryEvict(slot)) {
-                left--;
-                work++;
-            }
+            work += tryEvict(slot) ? 1 : 0;
         }
         if (work > 0) {
             endHints(nowNs);
@@ -163,25 +229,32 @@ final class Evictor {
         return work;
     }
 
-    private boolean isNeeded(int blocks) {
-        if (need == 0) {
-            return blocks > cachedBlocks;
+    private boolean isNeeded() {
+        if (need < TIERS) {
+            boolean demotes = need == Tier.DRAM.ordinal();
+            return blocks[need] - (demotes ? leaving.size() : 0) > cachedBlocks[need]
+                    && !(demotes && leaving.size() == MAX_LEAVING);
         }
-        if (wanted.get(need - 1) == 0) {
+        int wantedClass = need - TIERS;
+        if (wanted.get(wantedClass) == 0) {
             return false;
         }
-        if (table.hasRoom(classBytes[need - 1])) {
-            wanted.set(need - 1, 0);
+        if (table.hasRoom(classBytes[wantedClass], tierOf[wantedClass])) {
+            wanted.set(wantedClass, 0);
             return false;
         }
-        return true;
+        return tierOf[wantedClass] != Tier.DRAM || leaving.isEmpty();
     }
 
-    /** Of the candidates of all classes with enough room the one that was used least recently. */
-    private int oldest(long atLeastBytes) {
+    /** Of the candidates of all classes of the tier with enough room the one that was used least recently. */
+    private int oldest() {
         int oldest = EvictionPolicy.NONE;
+        int tier = need < TIERS ? need : tierOf[need - TIERS].ordinal();
+        long atLeastBytes = need < TIERS ? 0 : classBytes[need - TIERS];
         for (int c = 0; c < policies.length; c++) {
-            int slot = classBytes[c] >= atLeastBytes ? policies[c].candidate() : EvictionPolicy.NONE;
+            int slot = tierOf[c].ordinal() == tier && classBytes[c] >= atLeastBytes
+                    ? policies[c].candidate()
+                    : EvictionPolicy.NONE;
             if (slot != EvictionPolicy.NONE && (oldest == EvictionPolicy.NONE
                     || table.words.lastUse(slot) - table.words.lastUse(oldest) < 0)) {
                 oldest = slot;
@@ -195,20 +268,98 @@ final class Evictor {
         if (entry == null) {
             throw new IllegalStateException("slot " + slot + " was announced and has no block");
         }
-        if (entry.space.isPinnedElsewhere(slot) || !table.words.evictedUnpinned(slot, entry.generation)) {
+        boolean free = !entry.space.isPinnedElsewhere(slot)
+                && table.words.get(slot) == ControlWords.word(entry.generation, BlockState.WRITTEN, 0);
+        if (free && !entry.slow && entry.below() == null && demoter != null) {
+            BooleanSupplier over = demoter.demote(entry.ref);
+            if (over != null) {
+                unseat(slot);
+                flags[slot] = LEAVING;
+                leaving.add(new Leaving(entry, table.words.lastUse(slot), over));
+                return true;
+            }
+            free = false;
+        }
+        if (!free || !evictNow(entry)) {
             unseat(slot);
             pass(slot);
             return false;
         }
-        policies[classOf[slot]].evicted(slot);
+        return true;
+    }
+
+    /** False when somebody has it pinned. */
+    private boolean evictNow(Entry entry) {
+        int slot = entry.slot;
+        if (entry.space.isPinnedElsewhere(slot) || !table.words.evictedUnpinned(slot, entry.generation)) {
+            return false;
+        }
+        if (flags[slot] == SEATED) {
+            policies[classOf[slot]].evicted(slot);
+        }
         flags[slot] = 0;
-        boolean removed = table.blocks.remove(entry.ref.id(), entry);
+        boolean removed = leavesTable(entry);
         entry.space.guards().evicted(entry.localSlot(), entry.generation);
         if (removed) {
             evicted.accept(entry);
         }
         // Else somebody took it out of the table just now: the slot is freed at his mark.
         return true;
+    }
+
+    /** What is below comes up in the same step. */
+    private boolean leavesTable(Entry entry) {
+        Entry below = entry.below();
+        if (below != null) {
+            table.words.inherits(below.slot, entry.slot);
+            changed(below.slot);
+            return table.blocks.replace(entry.ref.id(), entry, below);
+        }
+        if (table.blocks.remove(entry.ref.id(), entry)) {
+            return true;
+        }
+        Entry above = entry.slow ? table.blocks.get(entry.ref.id()) : null;
+        return above != null && above.takeBelow(entry);
+    }
+
+    /** What is durable now goes, unless it was used again meanwhile; what could not be made durable goes, too. */
+    private int endLeaving() {
+        int ended = 0;
+        for (int left = leaving.size(); left > 0; left--) {
+            Leaving next = leaving.remove();
+            Entry entry = next.entry;
+            if (!next.over.getAsBoolean()) {
+                leaving.add(next);
+            } else if (table.entry(entry.slot) == entry && flags[entry.slot] == LEAVING) {
+                ended++;
+                boolean durable = entry.below() != null;
+                if ((durable && table.words.lastUse(entry.slot) != next.lastUse) || !evictNow(entry)) {
+                    seat(entry.slot);
+                } else if (!durable) {
+                    counters.increment(Counter.DEMOTIONS_FAILED);
+                }
+            }
+        }
+        return ended;
+    }
+
+    private int endSinking() {
+        for (Entry entry = toSink.poll(); entry != null; entry = toSink.poll()) {
+            sinking.add(entry);
+        }
+        int ended = 0;
+        for (int left = sinking.size(); left > 0; left--) {
+            Entry entry = sinking.remove();
+            boolean isAbove = table.entry(entry.slot) == entry && entry.below() != null
+                    && table.blocks.get(entry.ref.id()) == entry;
+            // One that was not announced yet is looked at again, as one is that is pinned.
+            if (isAbove && (flags[entry.slot] == 0 || !evictNow(entry))) {
+                sinking.add(entry);
+            } else {
+                ended++;
+            }
+        }
+        return ended;
     }
 
     private void pass(int slot) {
@@ -232,7 +383,7 @@ final class Evictor {
             int slot = hintsAt;
             hintsAt = hintsAt + 1 == flags.length ? 0 : hintsAt + 1;
             long nextUse = table.words.nextUse(slot);
-            if ((flags[slot] & SEATED) != 0 && nextUse != NextUse.UNKNOWN && nextUse != NextUse.NEVER
+            if (flags[slot] == SEATED && nextUse != NextUse.UNKNOWN && nextUse != NextUse.NEVER
                     && nextUse - nowNs < 0) {
                 if (table.words.endNextUse(slot, nextUse)) {
                     changed(slot);

@@ -8,11 +8,14 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockState;
 import io.mooncake.core.block.BlockWriter.Result;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
+import io.mooncake.core.pool.Stored;
 import io.mooncake.core.transfer.UnitChecksums;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -45,6 +48,8 @@ final class SlotTable {
     final ConcurrentHashMap<BlockId, Entry> blocks = new ConcurrentHashMap<>();
     final ForetoldUses foretold;
     final StreamEnds streamEnds = new StreamEnds();
+    /** The highest version counter of what was kept from before this process. */
+    final long storedCounter;
 
     private final LongSupplier nanoClock;
     private final Runnable onDue;
@@ -73,6 +78,13 @@ final class SlotTable {
         foretold = new ForetoldUses(slots, config.counters());
         entries = new @Nullable Entry[slots];
         names = new @Nullable BlockId[slots];
+        long highest = 0;
+        for (Space space : spaces) {
+            for (Stored stored : space.pool().stored()) {
+                highest = Math.max(highest, adopt(space, stored));
+            }
+        }
+        storedCounter = highest;
     }
 
     void checkOpen() {
@@ -87,30 +99,35 @@ final class SlotTable {
 
     // ---- slots that are being written
 
-    /** Takes a free slot that is long enough; null when there is none. */
+    /** Takes a free slot of a tier that is long enough; null when there is none. */
     @Nullable
-    Lease reserve(BlockId id, long length) {
+    Lease reserve(BlockId id, long length, Tier tier) {
         for (Space space : spaces) {
-            if (space.pool().largestSlotBytes() >= length) {
+            if (space.pool().tier() == tier && space.pool().largestSlotBytes() >= length) {
                 int local = space.pool().reserve(length);
                 if (local != BlockPool.NONE) {
-                    long generation = space.guards().allocated(local);
-                    int slot = space.first() + local;
-                    if (!words.allocated(slot, generation)) {
-                        throw corrupt(slot, "reserved");
-                    }
-                    names[slot] = id;
-                    return new Lease(space, slot, generation, id, length);
+                    return lease(space, local, id, length);
                 }
             }
         }
         return null;
     }
 
+    /** FREE to ALLOCATED, by who has reserved the slot. */
+    private Lease lease(Space space, int local, BlockId id, long length) {
+        long generation = space.guards().allocated(local);
+        int slot = space.first() + local;
+        if (!words.allocated(slot, generation)) {
+            throw corrupt(slot, "reserved");
+        }
+        names[slot] = id;
+        return new Lease(space, slot, generation, id, length);
+    }
+
     /** Whether a slot could be had now. */
-    boolean hasRoom(long length) {
+    boolean hasRoom(long length, Tier tier) {
         for (Space space : spaces) {
-            if (space.pool().largestSlotBytes() >= length) {
+            if (space.pool().tier() == tier && space.pool().largestSlotBytes() >= length) {
                 int local = space.pool().reserve(length);
                 if (local != BlockPool.NONE) {
                     space.pool().release(local);
@@ -121,10 +138,10 @@ final class SlotTable {
         return false;
     }
 
-    long largestSlotBytes() {
+    long largestSlotBytes(Tier tier) {
         long largest = 0;
         for (Space space : spaces) {
-            largest = Math.max(largest, space.pool().largestSlotBytes());
+            largest = space.pool().tier() == tier ? Math.max(largest, space.pool().largestSlotBytes()) : largest;
         }
         return largest;
     }
@@ -171,6 +188,7 @@ final class SlotTable {
      * @param sameContent whether any version of the id has these bytes
      */
     Published publish(Lease lease, Version version, long validBytes, boolean held, boolean sameContent) {
+        sumUp(lease, validBytes);
         Entry own = seal(lease, version, validBytes, held);
         BlockId id = lease.id();
         while (true) {
@@ -184,6 +202,10 @@ final class SlotTable {
                 if (blocks.replace(id, there, own)) {
                     mark(own.slot);
                     retire(there, REPLACED);
+                    return new Published(Result.WRITTEN, own);
+                }
+            } else if (order == 0 && there.slow) {
+                if (comesAbove(own, there)) {
                     return new Published(Result.WRITTEN, own);
                 }
             } else if (!held || hold(there)) {
@@ -202,7 +224,6 @@ final class SlotTable {
     private Entry seal(Lease lease, Version version, long validBytes, boolean held) {
         Space space = lease.space();
         int slot = lease.slot();
-        sumUp(lease, validBytes);
         long guard = space.guards().written(lease.localSlot(), lease.generation());
         BlockRef ref = new BlockRef(lease.id(), version, self, space.region().id(), lease.offset(), validBytes,
                 lease.localSlot(), guard);
@@ -232,6 +253,52 @@ final class SlotTable {
         }
     }
 
+    /** The block is in a slower tier: it is in this one, too, from now on. False when it is not there any more. */
+    private boolean comesAbove(Entry own, Entry there) {
+        boolean same = own.ref.version().equals(there.ref.version());
+        boolean stays = same && own.putBelow(there);
+        if (!blocks.replace(own.ref.id(), there, own)) {
+            own.takeBelow(there);
+            return false;
+        }
+        mark(own.slot);
+        if (!stays) {
+            retire(there, REPLACED);
+        }
+        return true;
+    }
+
+    /** ALLOCATED to WRITTEN in a slower tier, if the table has the version still: what was removed meanwhile does not come back. */
+    Published publishBelow(Lease lease, Version version) {
+        Entry own = seal(lease, version, lease.length(), false);
+        Entry there = blocks.get(lease.id());
+        if (there != null && !there.slow && there.ref.version().equals(version) && there.putBelow(own)) {
+            mark(own.slot);
+            // Who took it out of the table meanwhile may not have seen what is below.
+            if (blocks.get(lease.id()) == there || !there.takeBelow(own)) {
+                return new Published(Result.WRITTEN, own);
+            }
+        }
+        withdraw(own, false);
+        return new Published(Result.SUPERSEDED, own);
+    }
+
+    /** Takes in what a pool has kept from before this process. The highest version known of an id counts. */
+    private long adopt(Space space, Stored stored) {
+        Lease lease = lease(space, stored.slot(), stored.id(), stored.length());
+        Entry own = seal(lease, stored.version(), stored.length(), false);
+        Entry there = blocks.putIfAbsent(stored.id(), own);
+        if (there != null) {
+            boolean newer = own.ref.version().compareTo(there.ref.version()) > 0;
+            if (newer) {
+                blocks.put(stored.id(), own);
+            }
+            retire(newer ? there : own, UNSEEN);
+        }
+        mark(own.slot);
+        return stored.version().counter();
+    }
+
     private void withdraw(Entry own, boolean held) {
         if (held) {
             endHold(own);
@@ -245,7 +312,7 @@ final class SlotTable {
     @Nullable
     Entry pin(BlockId id) {
         Entry entry = blocks.get(id);
-        while (entry != null) {
+        while (entry != null && !entry.slow) {
             // Before the pin, so that the line of a hot block comes over once for both. If the slot has gone to another block just
             // now, that one is as recent.
             words.used(entry.slot, nanoClock.getAsLong());
@@ -273,12 +340,13 @@ final class SlotTable {
     @Nullable
     Entry pin(BlockRef ref) {
         Entry entry = blocks.get(ref.id());
-        if (entry != null && entry.ref.version().equals(ref.version()) && words.pin(entry.slot, entry.generation)) {
+        if (entry != null && !entry.slow && entry.ref.version().equals(ref.version())
+                && words.pin(entry.slot, entry.generation)) {
             words.used(entry.slot, nanoClock.getAsLong());
             return entry;
         }
         int slot = slotOf(ref);
-        if (slot == NONE) {
+        if (slot == NONE || spaceOf(slot).isSlow()) {
             return null;
         }
         Entry kept = pin(slot, ref.guard());
@@ -325,7 +393,7 @@ final class SlotTable {
         return false;
     }
 
-    /** Holds exactly what a reference names; null when that is not in the table any more. */
+    /** Holds exactly what a reference names, in whatever tier that is now; null when that is not in the table any more. */
     @Nullable
     Entry hold(BlockRef ref) {
         int slot = slotOf(ref);
@@ -400,6 +468,10 @@ final class SlotTable {
     private void retire(Entry entry, long fate) {
         words.fate(entry.slot, fate);
         mark(entry.slot);
+        Entry below = entry.below();
+        if (entry.takeBelow(below)) {
+            retire(Objects.requireNonNull(below), UNSEEN);
+        }
     }
 
     void mark(int slot) {

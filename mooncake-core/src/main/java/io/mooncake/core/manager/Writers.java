@@ -7,6 +7,7 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockWriter.Result;
 import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.manager.SlotTable.Published;
 import io.mooncake.core.pool.StreamOrder.Work;
@@ -24,13 +25,14 @@ final class Writers {
     private final Holds holds;
     private final Caretaker caretaker;
     private final ConcurrentHashMap<BlockId, SlotWriter> byId = new ConcurrentHashMap<>();
-    private final AtomicLong lastCounter = new AtomicLong();
+    private final AtomicLong lastCounter;
 
     Writers(SlotTable table, ManagerConfig config, Holds holds, Caretaker caretaker) {
         this.table = table;
         this.config = config;
         this.holds = holds;
         this.caretaker = caretaker;
+        lastCounter = new AtomicLong(table.storedCounter);
     }
 
     // ---- the right to write
@@ -38,13 +40,13 @@ final class Writers {
     /** {@link BlockManager#allocate}. */
     SlotWriter allocate(BlockId id, long length, long ttlNs) {
         table.checkOpen();
-        checkLength(id, length);
+        checkLength(id, length, Tier.DRAM);
         Holds.checkTtl(ttlNs);
         SlotWriter other = byId.get(id);
         if (other != null && other.isLive(now())) {
             throw inUse(id, other);
         }
-        Lease lease = table.reserve(id, length);
+        Lease lease = table.reserve(id, length, Tier.DRAM);
         return claim(lease != null ? lease : awaitSlot(id, length), ttlNs);
     }
 
@@ -74,7 +76,8 @@ final class Writers {
         @Nullable
         Lease[] found = new @Nullable Lease[1];
         long deadlineNs = now() + config.allocateTimeoutNs();
-        config.waiter().await(() -> table.closed || (found[0] = reserveOrWant(id, length)) != null, deadlineNs);
+        config.waiter()
+                .await(() -> table.closed || (found[0] = reserveOrWant(id, length, Tier.DRAM)) != null, deadlineNs);
         Lease lease = found[0];
         if (lease != null) {
             return lease;
@@ -87,28 +90,32 @@ final class Writers {
                     + "; the thread's interrupt flag stays set: allocate again once it is cleared");
         }
         throw new MooncakeException(Kind.OUT_OF_MEMORY, "no slot for " + length + " bytes of block " + id + " within "
-                + config.allocateTimeoutNs() / 1_000_000 + " ms: " + Census.of(table, length));
+                + config.allocateTimeoutNs() / 1_000_000 + " ms: " + Census.of(table, length, Tier.DRAM));
     }
 
-    private @Nullable Lease reserveOrWant(BlockId id, long length) {
-        Lease lease = table.reserve(id, length);
+    private @Nullable Lease reserveOrWant(BlockId id, long length, Tier tier) {
+        Lease lease = table.reserve(id, length, tier);
         if (lease == null) {
-            caretaker.want(length);
+            caretaker.want(length, tier);
         }
         return lease;
     }
 
     /** {@link BlockManager#allocateReplica}. */
     @Nullable
-    ReplicaWriter allocateReplica(BlockId id, Version version, long length) {
+    ReplicaWriter allocateReplica(BlockId id, Version version, long length, Tier tier) {
         table.checkOpen();
-        checkLength(id, length);
-        Lease lease = reserveOrWant(id, length);
+        checkLength(id, length, tier);
+        Lease lease = reserveOrWant(id, length, tier);
         if (lease != null && table.closed) {
             table.giveBack(lease);
             throw table.closedException();
         }
-        return lease == null ? null : new ReplicaWriter(this, lease, version);
+        if (lease == null) {
+            return null;
+        }
+        lease.space().pool().intend(lease.localSlot(), id, version, length);
+        return new ReplicaWriter(this, lease, version);
     }
 
     /** {@link BlockManager#pendingUntil}. */
@@ -131,11 +138,12 @@ final class Writers {
         BlockId id = lease.id();
         boolean sameContent = id.isContentAddressed();
         Entry there = sameContent ? table.blocks.get(id) : null;
-        if (there != null && (!held || table.hold(there))) {
+        if (there != null && !there.slow && (!held || table.hold(there))) {
             giveBackUnsealed(lease);
             return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_WRITTEN);
         }
-        Version version = nextVersion(lease);
+        // What is here in a slower tier comes up by being written again.
+        Version version = there != null && there.slow ? there.ref.version() : nextVersion(lease);
         return count(table.publish(lease, version, validBytes, held, sameContent), Counter.BLOCKS_WRITTEN);
     }
 
@@ -144,12 +152,17 @@ final class Writers {
             table.giveBack(lease);
             throw table.closedException();
         }
+        if (lease.space().isSlow()) {
+            return count(table.publishBelow(lease, version), Counter.BLOCKS_DEMOTED);
+        }
         Entry there = table.blocks.get(lease.id());
-        if (there != null && there.ref.version().equals(version)) {
+        boolean promoted = there != null && there.slow;
+        if (there != null && !there.slow && there.ref.version().equals(version)) {
             table.giveBack(lease);
             return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_REPLICATED);
         }
-        return count(table.publish(lease, version, lease.length(), false, false), Counter.BLOCKS_REPLICATED);
+        return count(table.publish(lease, version, lease.length(), false, false),
+                promoted ? Counter.BLOCKS_PROMOTED : Counter.BLOCKS_REPLICATED);
     }
 
     private void giveBackUnsealed(Lease lease) {
@@ -249,12 +262,12 @@ final class Writers {
                 + " ms more: wait for its commit, or try again then");
     }
 
-    private void checkLength(BlockId id, long length) {
+    private void checkLength(BlockId id, long length, Tier tier) {
         if (length <= 0) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT,
                     "block " + id + " of " + length + " bytes: a block has at least 1 byte");
         }
         Bounds.check("block " + id + " in the largest slot of node " + table.self, 0, length,
-                table.largestSlotBytes());
+                table.largestSlotBytes(tier));
     }
 }

@@ -2,8 +2,11 @@ package io.mooncake.core.pool;
 
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.block.Version;
 import io.mooncake.core.transfer.UnitChecksums;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -124,6 +127,28 @@ public interface BlockPool extends AutoCloseable {
      * @throws MooncakeException ILLEGAL_STATE when the slot is not used; nothing is changed then
      */
     void quarantine(int slot);
+
+    /**
+     * Blocks that were here before the process began; their slots are used.
+     *
+     * @return empty for a pool that forgets
+     */
+    default List<Stored> stored() {
+        return List.of();
+    }
+
+    /**
+     * Says what a reserved slot is for, to a pool that does not forget; before anything is written there.
+     *
+     * @param slot which
+     * @param id the block
+     * @param version which writing of it
+     * @param length its bytes
+     */
+    default void intend(int slot, BlockId id, Version version, long length) {}
+
+    /** The node closes: a pool that does not forget keeps what is released from now on. */
+    default void keep() {}
 
     /**
      * How the slots are shared out at one moment.

@@ -8,6 +8,7 @@ import io.mooncake.core.registry.Delta.Evicted;
 import io.mooncake.core.registry.Delta.Measured;
 import io.mooncake.core.registry.Delta.NodeFacts;
 import io.mooncake.core.registry.Delta.RegionFact;
+import io.mooncake.core.registry.Delta.Room;
 import io.mooncake.core.registry.Delta.Unread;
 import io.mooncake.core.registry.Delta.Written;
 import io.mooncake.core.registry.RegistryMessage.Deltas;
@@ -68,6 +69,8 @@ final class ClusterFacts {
         Version version = new Version(0, 0);
         /** What it measured, by the life that it read from. */
         final Map<NodeId, PairFigures> figures = new HashMap<>();
+        @Nullable
+        NodeSpace space;
         /** Parts of a snapshot that is arriving. */
         final Map<Integer, List<Delta>> parts = new HashMap<>();
         long partsOf = -1;
@@ -123,6 +126,12 @@ final class ClusterFacts {
                 .flatMap(owner -> owner.figures.values().stream())
                 .filter(pair -> members.containsKey(pair.holder()))
                 .toList();
+    }
+
+    /** As a member said last. */
+    synchronized @Nullable NodeSpace space(NodeId life) {
+        Owner owner = owners.get(life.name());
+        return owner != null && owner.life.equals(life) && members.containsKey(life) ? owner.space : null;
     }
 
     /** Records that could not be read. */
@@ -279,6 +288,9 @@ final class ClusterFacts {
             facts.add(member.facts);
             owner.blocks.forEach(ref -> facts.add(new Written(ref)));
             owner.figures.values().forEach(pair -> facts.add(new Measured(pair)));
+            if (owner.space != null) {
+                facts.add(new Room(owner.space));
+            }
         }
         return facts;
     }
@@ -320,6 +332,7 @@ final class ClusterFacts {
         owner.blocks.forEach(ref -> blocks.computeIfPresent(ref.id(), (id, refs) -> without(refs, ref)));
         owner.blocks.clear();
         owner.figures.clear();
+        owner.space = null;
         members.remove(owner.life);
         owner.parts.clear();
         owner.partsOf = -1;
@@ -342,6 +355,7 @@ final class ClusterFacts {
                 }
             }
             case Measured measured -> put(owner, measured.pair());
+            case Room room -> owner.space = room.space();
             case Unread _ -> unread++;
         }
     }

@@ -98,6 +98,13 @@ public sealed interface Delta {
     record Measured(PairFigures pair) implements Delta {}
 
     /**
+     * What room the node has, in place of what it said before.
+     *
+     * @param space of its pools
+     */
+    record Room(NodeSpace space) implements Delta {}
+
+    /**
      * A record that this node cannot read: of a later kind, malformed, or about another node than the sender. It has a number like every
      * other, is counted, and changes nothing.
      *

@@ -7,11 +7,14 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Site;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.PoolSpace;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.registry.Delta.Evicted;
 import io.mooncake.core.registry.Delta.Measured;
 import io.mooncake.core.registry.Delta.NodeFacts;
 import io.mooncake.core.registry.Delta.RegionFact;
+import io.mooncake.core.registry.Delta.Room;
 import io.mooncake.core.registry.Delta.Unread;
 import io.mooncake.core.registry.Delta.Written;
 import io.mooncake.core.registry.PairFigures.Figure;
@@ -48,7 +51,7 @@ import org.jspecify.annotations.Nullable;
  *   64   records
  *
  *   record
- *   0    type             1   1 NODE, 2 WRITTEN, 3 EVICTED, 4 MEASURED
+ *   0    type             1   1 NODE, 2 WRITTEN, 3 EVICTED, 4 MEASURED, 5 ROOM
  *   1    reserved         1   0
  *   2    length           2   of what follows; more than is known is passed over
  *   4    NODE       addresses 1, regions 2; an address: name length 1, name, length 1, text; a region: id 4, length 8, epoch 8;
@@ -57,6 +60,7 @@ import org.jspecify.annotations.Nullable;
  *        EVICTED    id 32, version counter 8, writer 8, guard 8, region 4, guard index 4
  *        MEASURED   holder's incarnation 8, name length 1, name, hop 1, figures 1; a figure: name length 1, name, up to bytes 8,
  *                   nanoseconds 8, bytes 8
+ *        ROOM       pools 1; a pool: tier 1, device 4, bytes 8, free bytes 8, cached bytes 8
  * </pre>
  */
 final class DeltaCodec {
@@ -75,10 +79,13 @@ final class DeltaCodec {
     private static final int WRITTEN = 2;
     private static final int EVICTED = 3;
     private static final int MEASURED = 4;
+    private static final int ROOM = 5;
     private static final int EVICTED_BYTES = 64;
     private static final int REGION_BYTES = 20;
     private static final int FIGURE_BYTES = 24;
+    private static final int POOL_BYTES = 29;
     private static final List<Hop> HOPS = List.of(Hop.values());
+    private static final List<Tier> TIERS = List.of(Tier.values());
 
     private DeltaCodec() {}
 
@@ -145,6 +152,7 @@ final class DeltaCodec {
             case Written _ -> WRITTEN;
             case Evicted _ -> EVICTED;
             case Measured _ -> MEASURED;
+            case Room _ -> ROOM;
             case Unread unread -> unread.type();
         };
     }
@@ -169,6 +177,7 @@ final class DeltaCodec {
                 yield out.array();
             }
             case Measured measured -> pair(measured.pair());
+            case Room room -> room(room.space());
             case Unread _ -> new byte[0];
         };
     }
@@ -211,6 +220,19 @@ final class DeltaCodec {
         for (Figure figure : pair.figures()) {
             put(out, text(figure.path()));
             out.putLong(figure.upToBytes()).putLong(figure.readNs()).putLong(figure.readBytes());
+        }
+        return out.array();
+    }
+
+    private static byte[] room(NodeSpace space) {
+        ByteBuffer out = ByteBuffer.allocate(1 + space.pools().size() * POOL_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+        out.put((byte) space.pools().size());
+        for (PoolSpace pool : space.pools()) {
+            out.put((byte) pool.tier().ordinal())
+                    .putInt(pool.device())
+                    .putLong(pool.bytes())
+                    .putLong(pool.freeBytes())
+                    .putLong(pool.cachedBytes());
         }
         return out.array();
     }
@@ -292,6 +314,7 @@ final class DeltaCodec {
                 case NODE -> node(body);
                 case WRITTEN -> written(body, sender);
                 case MEASURED -> measured(body, sender);
+                case ROOM -> room(body, sender);
                 case EVICTED -> body.remaining() < EVICTED_BYTES
                         ? new Unread(type)
                         : evicted(body);
@@ -369,6 +392,25 @@ final class DeltaCodec {
             figures.add(new Figure(path, body.getLong(), body.getLong(), body.getLong()));
         }
         return new Measured(new PairFigures(sender, holder, HOPS.get(hop), figures));
+    }
+
+    private static Delta room(ByteBuffer body, NodeId sender) {
+        if (!body.hasRemaining()) {
+            return new Unread(ROOM);
+        }
+        int count = body.get() & 0xFF;
+        if (body.remaining() < count * POOL_BYTES) {
+            return new Unread(ROOM);
+        }
+        List<PoolSpace> pools = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            int tier = body.get() & 0xFF;
+            if (tier >= TIERS.size()) {
+                return new Unread(ROOM);
+            }
+            pools.add(new PoolSpace(TIERS.get(tier), body.getInt(), body.getLong(), body.getLong(), body.getLong()));
+        }
+        return new Room(new NodeSpace(sender, pools));
     }
 
     /** Empty, which no text is, when there is none whole. */

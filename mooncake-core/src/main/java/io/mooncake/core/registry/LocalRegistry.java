@@ -28,6 +28,7 @@ public final class LocalRegistry implements Registry {
     private final ConcurrentMap<NodeId, Peer> addressed = new ConcurrentHashMap<>();
     private final ConcurrentMap<BlockId, List<BlockRef>> blocks = new ConcurrentHashMap<>();
     private final ConcurrentMap<Pair, PairFigures> figures = new ConcurrentHashMap<>();
+    private final ConcurrentMap<NodeId, NodeSpace> spaces = new ConcurrentHashMap<>();
 
     private record Pair(NodeId reader, NodeId holder) {}
 
@@ -68,6 +69,7 @@ public final class LocalRegistry implements Registry {
             blocks.computeIfPresent(id, (key, refs) -> without(refs, node, null));
         }
         figures.keySet().removeIf(pair -> pair.reader.equals(node) || pair.holder.equals(node));
+        spaces.remove(node);
     }
 
     @Override
@@ -137,6 +139,16 @@ public final class LocalRegistry implements Registry {
                 .stream()
                 .filter(pair -> peer(pair.reader()) != null && peer(pair.holder()) != null)
                 .toList();
+    }
+
+    @Override
+    public void announce(NodeSpace space) {
+        spaces.put(space.node(), space);
+    }
+
+    @Override
+    public @Nullable NodeSpace space(NodeId node) {
+        return spaces.get(node);
     }
 
     private static @Nullable List<BlockRef> without(List<BlockRef> refs, NodeId node, @Nullable BlockRef exactly) {

@@ -165,6 +165,23 @@ public interface Registry {
     }
 
     /**
+     * What room the node has, in place of what it said before. A registry may have no use for it.
+     *
+     * @param space of this node
+     */
+    default void announce(NodeSpace space) {}
+
+    /**
+     * What room a node has.
+     *
+     * @param node in this incarnation
+     * @return as it said last; null when it said nothing or is not there any more
+     */
+    default @Nullable NodeSpace space(NodeId node) {
+        return null;
+    }
+
+    /**
      * A block of the node is gone.
      *
      * @param evicted as announced

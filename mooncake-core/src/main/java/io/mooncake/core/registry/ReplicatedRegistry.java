@@ -9,6 +9,7 @@ import io.mooncake.core.registry.Delta.Evicted;
 import io.mooncake.core.registry.Delta.Measured;
 import io.mooncake.core.registry.Delta.NodeFacts;
 import io.mooncake.core.registry.Delta.RegionFact;
+import io.mooncake.core.registry.Delta.Room;
 import io.mooncake.core.registry.Delta.Written;
 import io.mooncake.core.registry.RegistryMessage.Ask;
 import io.mooncake.core.registry.RegistryMessage.Deltas;
@@ -155,6 +156,11 @@ public final class ReplicatedRegistry implements Registry {
         say(new Measured(measured));
     }
 
+    @Override
+    public void announce(NodeSpace space) {
+        say(new Room(space));
+    }
+
     private synchronized void say(Delta delta) {
         NodeId owner = self;
         if (owner == null) {
@@ -193,6 +199,11 @@ public final class ReplicatedRegistry implements Registry {
     @Override
     public List<PairFigures> figures() {
         return facts.figures();
+    }
+
+    @Override
+    public @Nullable NodeSpace space(NodeId node) {
+        return facts.space(node);
     }
 
     /**

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   version     the highest
+ *   memory      before a file, from which it has to be brought up first
  *   hop         the nearest
  *   due         one that a read would tell something about: so nothing that was slow once is left for ever
  *   time        what a read takes there, times the reads that are ahead of it and itself: {@value #CLEARLY} times less is clearly less,
@@ -40,6 +41,9 @@ final class CheapestHolder implements Scheduler {
         int byVersion = holder.id().isContentAddressed() ? 0 : holder.version().compareTo(best.version());
         if (byVersion != 0) {
             return byVersion > 0;
+        }
+        if (holder.isInFile() != best.isInFile()) {
+            return best.isInFile();
         }
         Hop hop = view.hop(holder);
         int byHop = hop.compareTo(view.hop(best));

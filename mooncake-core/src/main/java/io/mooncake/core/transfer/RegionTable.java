@@ -2,6 +2,7 @@ package io.mooncake.core.transfer;
 
 import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
@@ -21,6 +22,7 @@ public final class RegionTable {
     private final LongSupplier nanoClock;
     private final long closeTimeoutNs;
     private final AtomicInteger lastId = new AtomicInteger();
+    private final AtomicInteger nextFileId = new AtomicInteger(FileMemory.FIRST_REGION);
     private final ConcurrentHashMap<Integer, Region> regions = new ConcurrentHashMap<>();
 
     /**
@@ -46,7 +48,8 @@ public final class RegionTable {
      * @return the region
      */
     public Region register(Memory memory, Access access) {
-        Region region = new Region(this, lastId.incrementAndGet(), memory, access, FIRST_KEY_EPOCH);
+        int id = memory instanceof FileMemory ? nextFileId.getAndIncrement() : lastId.incrementAndGet();
+        Region region = new Region(this, id, memory, access, FIRST_KEY_EPOCH);
         regions.put(region.id(), region);
         return region;
     }

@@ -11,9 +11,13 @@ public enum Topic {
     /** Engines over one-sided READs, which connect their lanes by it. */
     LANES(2),
     /** Nodes that leave: blocks that others are asked to take. */
-    BLOCKS(3);
+    BLOCKS(3),
+    /** Nodes that want to read blocks which others have only in a file. */
+    WANTED(4),
+    /** Nodes that ask others to take blocks, and what became of that. */
+    MOVES(5);
 
-    private static final Topic[] BY_NUMBER = {APPLICATION, REGISTRY, LANES, BLOCKS};
+    private static final Topic[] BY_NUMBER = {APPLICATION, REGISTRY, LANES, BLOCKS, WANTED, MOVES};
 
     private final int number;
 

@@ -1,5 +1,7 @@
 package io.mooncake.core.transfer;
 
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.HostMemory;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.util.zip.CRC32C;
@@ -54,8 +56,36 @@ public final class UnitChecksums {
      * @throws ArithmeticException when that passes 2^63
      */
     public static long bytes(int slots, long slotBytes) {
-        long sums = ((slotBytes - 1) / GuardSource.UNIT_BYTES + 1) * Integer.BYTES;
-        return Math.multiplyExact((SUMS_AT + sums + ALIGNMENT - 1) & -ALIGNMENT, (long) slots);
+        return Math.multiplyExact((beginning(slotBytes) + ALIGNMENT - 1) & -ALIGNMENT, (long) slots);
+    }
+
+    /**
+     * How much of an entry a reader of a block's beginning needs.
+     *
+     * @param blockBytes of the block, 1 and up
+     * @return bytes from the entry's first one to the last sum of those
+     */
+    public static long beginning(long blockBytes) {
+        return SUMS_AT + ((blockBytes - 1) / GuardSource.UNIT_BYTES + 1) * Integer.BYTES;
+    }
+
+    /**
+     * Sums up bytes of a read where they have landed.
+     *
+     * @param read whose destination is host memory
+     * @param from position of the first one
+     * @param length bytes
+     * @return CRC32C, 0 to 2^32 - 1
+     */
+    public static long landed(GuardedRead read, long from, long length) {
+        MemorySegment destination = ((HostMemory) read.destination().memory()).segment();
+        CRC32C crc = new CRC32C();
+        for (long at = from; at < from + length;) {
+            long run = read.runAt(at, from + length - at);
+            crc.update(destination.asSlice(read.destinationAt(at), run).asByteBuffer());
+            at += run;
+        }
+        return crc.getValue();
     }
 
     /**
@@ -67,6 +97,15 @@ public final class UnitChecksums {
      */
     public static boolean fits(long bytes, long slots) {
         return bytes > 0 && bytes % (slots * ALIGNMENT) == 0;
+    }
+
+    /**
+     * Where it stands, for engines that let peers read it themselves.
+     *
+     * @return all entries
+     */
+    public Memory memory() {
+        return Memory.of(memory);
     }
 
     /**
@@ -87,6 +126,42 @@ public final class UnitChecksums {
         }
         memory.set(LONG, at + OFFSET_AT, offset);
         memory.set(LONG, at + LENGTH_AT, bytes.byteSize());
+    }
+
+    /**
+     * Says which block the sums are of that follow, one by one; its writer alone.
+     *
+     * @param slot where it stands
+     * @param offset its first byte in the region
+     * @param length its valid bytes
+     */
+    public void begin(int slot, long offset, long length) {
+        memory.set(LONG, slot * stride + OFFSET_AT, offset);
+        memory.set(LONG, slot * stride + LENGTH_AT, length);
+    }
+
+    /**
+     * Sums up one unit; its block's writers, each another unit.
+     *
+     * @param slot where the block stands
+     * @param unit 0 and up
+     * @param sum CRC32C of it
+     */
+    public void put(int slot, long unit, long sum) {
+        memory.set(INT, slot * stride + SUMS_AT + unit * Integer.BYTES, (int) sum);
+    }
+
+    /**
+     * How many bytes a unit has.
+     *
+     * @param slot where its block stands
+     * @param offset of its first byte, in the region
+     * @return at most {@link GuardSource#UNIT_BYTES}; 0 or less past the block's end
+     */
+    public long unitBytes(int slot, long offset) {
+        long at = slot * stride;
+        return Math.min(GuardSource.UNIT_BYTES,
+                memory.get(LONG, at + LENGTH_AT) - offset + memory.get(LONG, at + OFFSET_AT));
     }
 
     /**

@@ -89,10 +89,10 @@ final class C13_TornReadTest {
                         id -> 0, SECOND, slots, EvictionPolicy.named("lru")),
                 new BlockListener() {
                     @Override
-                    public void onWritten(BlockRef ref) {}
+                    public void onWritten(BlockRef ref, boolean fastest) {}
 
                     @Override
-                    public void onEvicted(BlockRef ref, EvictReason reason) {}
+                    public void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason) {}
                 });
         Thread conductor = start(() -> {
             while (!stop) {

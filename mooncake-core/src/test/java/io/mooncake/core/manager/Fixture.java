@@ -96,7 +96,7 @@ final class Fixture implements AutoCloseable {
 
     private final class Listener implements BlockListener {
         @Override
-        public void onWritten(BlockRef ref) {
+        public void onWritten(BlockRef ref, boolean fastest) {
             events.add("written " + ref.id() + " " + ref.version().counter());
             if (!announced.add(ref)) {
                 throw new IllegalStateException("announced twice: " + ref);
@@ -104,7 +104,7 @@ final class Fixture implements AutoCloseable {
         }
 
         @Override
-        public void onEvicted(BlockRef ref, EvictReason reason) {
+        public void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason) {
             events.add(reason + " " + ref.id() + " " + ref.version().counter());
             if (!announced.remove(ref)) {
                 throw new IllegalStateException("never announced: " + ref);

@@ -12,11 +12,14 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Site;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.PoolSpace;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.registry.Delta.Evicted;
 import io.mooncake.core.registry.Delta.Measured;
 import io.mooncake.core.registry.Delta.NodeFacts;
 import io.mooncake.core.registry.Delta.RegionFact;
+import io.mooncake.core.registry.Delta.Room;
 import io.mooncake.core.registry.Delta.Unread;
 import io.mooncake.core.registry.Delta.Written;
 import io.mooncake.core.registry.PairFigures.Figure;
@@ -57,13 +60,29 @@ class DeltaCodecTest {
                 Collections.nCopies(figures, new Figure("tcp", 1 << 20, 400_000, 900_000))));
     }
 
+    private static Room room() {
+        return new Room(new NodeSpace(A, List.of(new PoolSpace(Tier.VRAM, 3, 1L << 36, 1L << 30, 0),
+                new PoolSpace(Tier.SLOW, -1, Long.MAX_VALUE, 5, Long.MAX_VALUE - 5))));
+    }
+
+    @Test
+    void C48_roomThatCannotBeIsNotBelieved() {
+        byte[] message = new Deltas(A, 1, List.of(room())).toBytes();
+        int pool = DeltaCodec.HEADER_BYTES + DeltaCodec.RECORD_HEADER_BYTES + 1;
+        for (int at : List.of(pool, pool + 5 + 7, pool + 5 + 15)) { // the tier, the sign of all bytes and of the free ones
+            byte[] bad = message.clone();
+            bad[at] = (byte) 0x80;
+            assertEquals(List.of(new Unread(5)), ((Deltas) RegistryMessage.fromBytes(bad)).deltas());
+        }
+    }
+
     @Test
     void everyMessageComesBackAsItWas() {
         for (RegistryMessage message : List.of(everything(), new Deltas(A, 12, List.of()), new Ask(A),
                 new WhichLife(A), new LatestLife(A),
                 new Snapshot(A, 0, 0, 1, List.of()), new Snapshot(A, 1L << 60, 6, Snapshot.MAX_PARTS,
                         List.of(new Written(ref(A, "x", 9, 3)), measured(0), measured(1),
-                                measured(PairFigures.MAX_FIGURES))))) {
+                                measured(PairFigures.MAX_FIGURES), room())))) {
             assertEquals(message, RegistryMessage.fromBytes(message.toBytes()));
         }
     }
@@ -142,7 +161,8 @@ class DeltaCodecTest {
         int messages = 0;
         for (int i = 0; i < 60_000; i++) {
             byte[] bytes = (random.nextInt(4) == 0
-                    ? new Snapshot(A, 7, 1, 3, List.of(measured(1), everything().deltas().getFirst(), measured(3)))
+                    ? new Snapshot(A, 7, 1, 3,
+                            List.of(measured(1), room(), everything().deltas().getFirst(), measured(3)))
                     : everything()).toBytes();
             for (int flips = 1 + random.nextInt(4); flips > 0; flips--) {
                 // Half of them where the lengths are.

@@ -10,6 +10,8 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.PoolSpace;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.registry.Delta.RegionFact;
 import io.mooncake.core.registry.Delta.Written;
 import io.mooncake.core.registry.RegistryMessage.Deltas;
@@ -22,6 +24,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** The merge rules, over a transport that loses, doubles and reorders. */
@@ -76,6 +79,8 @@ class ReplicatedRegistryTest {
         final NodeId id;
         final ReplicatedRegistry registry = new ReplicatedRegistry(this);
         final Map<BlockId, BlockRef> truth = new LinkedHashMap<>();
+        @Nullable
+        NodeSpace space;
 
         Member(Bus bus, NodeId id) {
             this.bus = bus;
@@ -100,6 +105,11 @@ class ReplicatedRegistryTest {
             BlockRef ref = DeltaCodecTest.ref(id, block, counter, slot);
             truth.put(ref.id(), ref);
             registry.announce(ref);
+        }
+
+        void hasFree(long bytes) {
+            space = new NodeSpace(id, List.of(new PoolSpace(Tier.DRAM, -1, 100, bytes, 0)));
+            registry.announce(space);
         }
 
         void evict(BlockId block) {
@@ -365,8 +375,9 @@ class ReplicatedRegistryTest {
         private void step() {
             List<Member> all = new ArrayList<>(bus.members.values());
             Member member = all.get(random.nextInt(all.size()));
-            switch (random.nextInt(12)) {
+            switch (random.nextInt(13)) {
                 case 0, 1, 2 -> member.write("b" + random.nextInt(10), ++counter, random.nextInt(8));
+                case 12 -> member.hasFree(random.nextInt(100));
                 case 3 -> member.evict(BlockId.of("b" + random.nextInt(10)));
                 case 4, 5 -> member.registry.flush();
                 case 6 -> member.registry.beat();
@@ -425,6 +436,10 @@ class ReplicatedRegistryTest {
                     assertEquals(truth, new HashSet<>(known), "seed " + seed + ", " + reader.id + ", block " + i);
                     assertEquals(truth.size(), known.size());
                 }
+                for (Member owner : bus.members.values()) {
+                    assertEquals(owner.space, reader.registry.space(owner.id), "seed " + seed + ", " + reader.id);
+                }
+                over.forEach(life -> assertNull(reader.registry.space(life), "seed " + seed));
                 reader.registry.nodes().forEach(peer -> assertTrue(!over.contains(peer.id()), "seed " + seed));
             }
         }

@@ -2,7 +2,6 @@ package io.mooncake.core.sim;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import io.mooncake.core.block.BlockState;
@@ -84,17 +83,20 @@ class PlantedBugsTest {
 
     private static void find(Bug bug) {
         LongFunction<@Nullable String> seeds = bug.planted.seeds();
+        Map<Long, String> others = new TreeMap<>();
         for (long seed = 1; seed <= SEEDS; seed++) {
             String found = seeds.apply(seed);
-            if (found != null) {
-                assertEquals(List.of(), bug.planted.missing(), "not rewritten");
-                String finding = "seed " + seed + ": " + found;
-                assertTrue(bug.findings.stream().anyMatch(found::contains), finding);
+            assertEquals(List.of(), found == null ? List.of() : bug.planted.missing(), "not rewritten");
+            if (found != null && bug.findings.stream().anyMatch(found::contains)) {
                 return;
+            }
+            if (found != null) {
+                // A bug may break more than what it is about, and a seed ends with the first thing that is wrong.
+                others.put(seed, found);
             }
         }
         assertEquals(List.of(), bug.planted.missing(), "not rewritten");
-        fail("not found in " + SEEDS + " seeds");
+        fail("not found in " + SEEDS + " seeds; found instead: " + others);
     }
 
     // ---- the rewritten code

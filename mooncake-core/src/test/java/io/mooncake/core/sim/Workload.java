@@ -181,8 +181,7 @@ final class Workload {
     }
 
     /**
-     * A bit of a block turns over, a user reads the block where it is, and the bit turns back before any peer looks, since those that
-     * read one-sidedly compare no checksums. False when there is no such block, or no room for the read.
+     * A bit of a block turns over, a user reads the block where it is, and the bit turns back before any peer looks. False when there is no such block, or no room for the read.
      */
     boolean readDamaged(SimNode node) {
         CallerSlot slot = node.callerSlots.stream().filter(CallerSlot::isFree).findFirst().orElse(null);

@@ -15,7 +15,8 @@ import java.util.function.Predicate;
 /** One of two virtual machines, and the program that runs in it. Used by one thread. */
 final class Machine implements AutoCloseable {
     private static final long LIMIT_SECONDS = 900;
-    private static final long LINE_SECONDS = 120;
+    /** A machine says something each second once its program runs; to boot, and to start that cold, takes minutes on a busy host. */
+    private static final long LINE_SECONDS = 300;
 
     private final String name;
     private final Path pid;
@@ -57,10 +58,7 @@ final class Machine implements AutoCloseable {
     /** The next line that is as wanted; each line before it is looked at, too. */
     String await(Predicate<String> wanted) throws InterruptedException {
         while (true) {
-            String line = lines.poll(LINE_SECONDS, TimeUnit.SECONDS);
-            if (line == null) {
-                throw new AssertionError(name + " said nothing for " + LINE_SECONDS + " s; before: " + said);
-            }
+            String line = next();
             said.add(line);
             if (line.startsWith("WRONG")) {
                 throw new AssertionError(
@@ -70,6 +68,21 @@ final class Machine implements AutoCloseable {
                 return line;
             }
         }
+    }
+
+    private String next() throws InterruptedException {
+        for (long second = 0; second < LINE_SECONDS; second++) {
+            boolean alive = process.isAlive();
+            String line = lines.poll(1, TimeUnit.SECONDS);
+            if (line != null) {
+                return line;
+            }
+            if (!alive) {
+                throw new AssertionError(
+                        name + " ended with exit status " + process.exitValue() + "; before: " + said);
+            }
+        }
+        throw new AssertionError(name + " said nothing for " + LINE_SECONDS + " s; before: " + said);
     }
 
     /** Forgets what it has said up to now. */

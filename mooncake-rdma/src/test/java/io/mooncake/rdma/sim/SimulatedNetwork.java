@@ -20,6 +20,8 @@ public final class SimulatedNetwork {
     private SimulatedTiming timing = SimulatedTiming.defaults();
     private int lastQueuePair = FIRST_QUEUE_PAIR;
     private int lastKey;
+    private long nsPerMib;
+    private long freeNs;
 
     /** An empty network. */
     public SimulatedNetwork(VirtualTime time, long seed) {
@@ -35,6 +37,21 @@ public final class SimulatedNetwork {
     /** How it behaves from now on. */
     public void timing(SimulatedTiming newTiming) {
         timing = newTiming;
+    }
+
+    /** From now on READs fetch their bytes one after the other, each MiB in so much time; 0: all at once, as at first. */
+    public void pace(long newNsPerMib) {
+        nsPerMib = newNsPerMib;
+    }
+
+    /** Begins a request when what is before it on the wire is through. */
+    void inTurn(long bytes, Runnable begin) {
+        if (nsPerMib == 0) {
+            begin.run();
+            return;
+        }
+        freeNs = Math.max(freeNs, time.nowNs()) + bytes * nsPerMib / (1 << 20);
+        time.after(freeNs - time.nowNs(), begin);
     }
 
     /** Cuts two hosts off from each other: packets are lost, and nobody is told. */

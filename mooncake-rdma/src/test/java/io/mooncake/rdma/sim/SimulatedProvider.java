@@ -81,6 +81,11 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
         }
     }
 
+    /** Queue pairs that were not destroyed. */
+    public long queuePairs() {
+        return objects.values().stream().filter(SimulatedQueuePair.class::isInstance).count();
+    }
+
     String name() {
         return name;
     }

@@ -38,7 +38,6 @@ final class SimulatedQueuePair {
     private static final long WR_NUM_SGE = 24;
     private static final long WR_OPCODE = 28;
     private static final long WR_FLAGS = 32;
-    private static final long SGE_LOCAL_KEY = 12;
 
     /** What its queues hold. */
     record Sizes(int sends, int receives) {}
@@ -170,15 +169,18 @@ final class SimulatedQueuePair {
         if (request.inline) {
             request.takeInline();
         }
-        boolean covered = request.inline || domain.local(sge.get(ValueLayout.JAVA_INT, SGE_LOCAL_KEY), request.local,
-                request.bytes.length, kind == Kind.READ ? Access.LOCAL_WRITE : Access.LOCAL_READ) != null;
-        request.planned = covered ? device().takeNextStatus() : LOCAL_PROTECTION;
+        request.planned = request.inline || covers(request) ? device().takeNextStatus() : LOCAL_PROTECTION;
         boolean fenced = (wr.get(ValueLayout.JAVA_INT, WR_FLAGS) & Verbs.IBV_SEND_FENCE()) != 0;
         request.heldBack = fenced && outstanding.size() > 1;
         if (!request.heldBack) {
-            begin(request, request.planned);
+            network.inTurn(request.bytes.length, () -> begin(request, request.planned));
         }
         return 0;
+    }
+
+    private boolean covers(SimulatedRequest request) {
+        return domain.local(request.localKey, request.local, request.bytes.length,
+                request.kind == Kind.READ ? Access.LOCAL_WRITE : Access.LOCAL_READ) != null;
     }
 
     private static @Nullable Kind kindOf(int opcode) {
@@ -291,6 +293,10 @@ final class SimulatedQueuePair {
         }
         // A broken queue pair may still write what it has, until the flush is reported.
         if (request.over || destroyed || isDead()) {
+            return;
+        }
+        if (!covers(request)) {
+            fail(request, LOCAL_PROTECTION);
             return;
         }
         request.land(burst, bursts);

@@ -19,6 +19,7 @@ final class SimulatedRequest {
     private static final long WR_REMOTE_ADDRESS = 40;
     private static final long WR_REMOTE_KEY = 48;
     private static final long SGE_LENGTH = 8;
+    private static final long SGE_LOCAL_KEY = 12;
 
     final Kind kind;
     final long id;
@@ -26,6 +27,7 @@ final class SimulatedRequest {
     final long remote;
     final int remoteKey;
     final long local;
+    final int localKey;
     final boolean inline;
     final byte[] bytes;
     private final int stride;
@@ -52,6 +54,7 @@ final class SimulatedRequest {
         remote = kind == Kind.SEND ? 0 : wr.get(ValueLayout.JAVA_LONG, WR_REMOTE_ADDRESS);
         remoteKey = wr.get(ValueLayout.JAVA_INT, WR_REMOTE_KEY);
         local = sge.get(ValueLayout.JAVA_LONG, 0);
+        localKey = sge.get(ValueLayout.JAVA_INT, SGE_LOCAL_KEY);
         bytes = new byte[sge.get(ValueLayout.JAVA_INT, SGE_LENGTH)];
         int candidate = 1 + random % pieces();
         while (gcd(candidate, pieces()) != 1) {

@@ -8,6 +8,7 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.registry.Discovery.Addresses;
 import io.mooncake.core.registry.MemberChange;
 import io.mooncake.core.registry.Membership;
+import io.mooncake.core.registry.NodeSpace;
 import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.registry.RegistryMessage;
@@ -181,6 +182,17 @@ public final class JGroupsRegistry implements Registry {
     public void announce(PairFigures measured) {
         facts.announce(measured);
         wakeup();
+    }
+
+    @Override
+    public void announce(NodeSpace space) {
+        facts.announce(space);
+        wakeup();
+    }
+
+    @Override
+    public @Nullable NodeSpace space(NodeId node) {
+        return facts.space(node);
     }
 
     @Override

@@ -13,7 +13,6 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
-import java.util.zip.CRC32C;
 import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
 
@@ -240,7 +239,7 @@ public final class CopyPoller implements Poller {
             long bytes = Math.min(checksums.unitRest(slot, offset), end - at);
             long sum = checksums.sum(slot, offset, bytes);
             if (sum != GuardSource.NO_CHECKSUM) {
-                if (sum != checksum(read, at, bytes)) {
+                if (sum != UnitChecksums.landed(read, at, bytes)) {
                     return false;
                 }
                 read.verified += bytes;
@@ -248,17 +247,6 @@ public final class CopyPoller implements Poller {
             at += bytes;
         }
         return true;
-    }
-
-    private static long checksum(GuardedRead read, long from, long length) {
-        MemorySegment destination = ((HostMemory) read.destination().memory()).segment();
-        CRC32C crc = new CRC32C();
-        for (long at = from; at < from + length;) {
-            long run = read.runAt(at, from + length - at);
-            crc.update(destination.asSlice(read.destinationAt(at), run).asByteBuffer());
-            at += run;
-        }
-        return crc.getValue();
     }
 
     private static boolean ended(GuardedRead read, ReadStatus status, @Nullable MooncakeException cause) {

@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer.onesided;
 
+import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Topic;
@@ -43,6 +44,13 @@ public interface Fabric {
      * @return false for memory that is read-only or of a device that the fabric does not reach
      */
     boolean canWrite(Region destination);
+
+    /**
+     * Says where proofs land: what a fabric learns of that region it keeps, since every read needs it. Before anything else is asked.
+     *
+     * @param proofs a region of this node
+     */
+    default void keep(Region proofs) {}
 
     /**
      * What the queues hold.
@@ -104,6 +112,13 @@ public interface Fabric {
     default boolean carries(Peer peer, Topic topic) {
         return false;
     }
+
+    /**
+     * Membership says that a process life is dead: what it has of this node is of no use any more.
+     *
+     * @param life who
+     */
+    default void onDead(NodeId life) {}
 
     /** Gives everything back. Every lane was destroyed before. */
     void close();

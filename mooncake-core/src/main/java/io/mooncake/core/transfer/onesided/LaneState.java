@@ -136,6 +136,7 @@ final class LaneState implements LaneListener {
         outstandingBytes -= bytes;
         if (state == State.OPEN) {
             sinceNs = poller.nowNs();
+            paths.onProgress();
         }
     }
 
@@ -144,7 +145,7 @@ final class LaneState implements LaneListener {
         failures = 0;
     }
 
-    /** A read that was given up is still outstanding here after its bound. */
+    /** A read that was given up is outstanding here, and does not come to its end. */
     void onUndrained() {
         undrained = true;
     }
@@ -184,8 +185,8 @@ final class LaneState implements LaneListener {
                     this + " did not open within " + times.connectNs() / 1_000_000 + " ms"));
         } else if (state == State.OPEN && undrained) {
             breakUp(new MooncakeException(Kind.PEER_UNREACHABLE,
-                    this + ": what was given up was outstanding for longer than "
-                            + times.drainNs() / 1_000_000 + " ms"));
+                    this + ": what was given up did not end, and nothing came for " + times.drainNs() / 1_000_000
+                            + " ms, or not all of it within " + times.stallNs() / 1_000_000 + " ms"));
         } else if (state == State.OPEN && outstanding > 0 && waitedNs >= times.stallNs()) {
             breakUp(new MooncakeException(Kind.PEER_UNREACHABLE,
                     this + " brought nothing for " + times.stallNs() / 1_000_000 + " ms"));

@@ -47,8 +47,10 @@ public record OneSidedConfig(Window window, Times times, int reads, int peers, i
      * How long the machine waits for what, in nanoseconds.
      *
      * @param connectNs for a lane to open
-     * @param stallNs for the next completion of a lane with requests outstanding, before it is broken
-     * @param drainNs for the outstanding requests of a read that was given up, before their lanes are broken
+     * @param stallNs for the next completion of a lane with requests outstanding, before it is broken; and for all requests of a read that
+     *     was given up
+     * @param drainNs for the next completion of a peer, while requests of a read that was given up are outstanding, before their lanes are
+     *     broken
      * @param flushNs for the outstanding requests of a broken lane, before it is destroyed
      * @param backOffNs before a lost lane is connected again; doubled with each further loss
      * @param maxBackOffNs where that doubling ends
@@ -65,12 +67,22 @@ public record OneSidedConfig(Window window, Times times, int reads, int peers, i
         }
 
         /**
-         * After which a read that was given up, or whose deadline passed, has ended, if the machine is polled all the time.
+         * After which a read that was given up, or whose deadline passed, has ended, if the machine is polled all the time and its peer brings
+         * nothing any more.
+         *
+         * @return nanoseconds
+         */
+        public long silentEndBoundNs() {
+            return Math.min(drainNs, stallNs) + flushNs;
+        }
+
+        /**
+         * The same whatever the peer does: one that is slow gets more time.
          *
          * @return nanoseconds
          */
         public long endBoundNs() {
-            return drainNs + flushNs;
+            return stallNs + flushNs;
         }
     }
 

@@ -42,6 +42,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
     private final RequestSlots proofs;
     private final Landing landing;
     private final Credits credits;
+    private final Verification verification;
     private final Map<NodeId, PeerPaths> peers = new HashMap<>();
     private final List<PeerPaths> turns = new ArrayList<>();
     private int nextTurn;
@@ -64,7 +65,9 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         int completions = fabric.limits().completions();
         chunks = new RequestSlots(Cookies.CHUNK, config.window().chunks(), rules);
         proofs = new RequestSlots(Cookies.PROOF, Math.min(completions, MAX_PROOFS), rules);
-        landing = new Landing(context.regions(), Math.min(completions, MAX_PROOFS));
+        landing = new Landing(context.regions(), Math.min(completions, MAX_PROOFS), Verification.PLACES);
+        fabric.keep(landing.region());
+        verification = new Verification(this);
         credits = new Credits(completions);
         nowNs = context.nanoClock().getAsLong();
         nextTickNs = nowNs;
@@ -100,6 +103,10 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
 
     Credits credits() {
         return credits;
+    }
+
+    Verification verification() {
+        return verification;
     }
 
     /** The time at which this duty cycle began. */
@@ -138,6 +145,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         nowNs = context.nanoClock().getAsLong();
         int work = takeReads();
         work += settle();
+        work += verification.run();
         if (inbox.takeRing() || nowNs - nextTickNs >= 0) {
             work += tick();
         }
@@ -152,6 +160,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
             begin(read);
         }
         for (Inbox.Death death = inbox.pollDeath(); death != null; death = inbox.pollDeath(), taken++) {
+            fabric.onDead(death.life());
             PeerPaths paths = peers.get(death.life());
             if (paths != null) {
                 paths.onDead(new MooncakeException(Kind.PEER_UNREACHABLE, "node " + death.life() + " by "
@@ -301,10 +310,10 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         }
         lane.onProven();
         read.onProven(lane, fenced, postedAt, rules);
-        if (read.isProven()) {
-            finish(read, ReadStatus.OK, null);
-        } else {
+        if (!read.isProven()) {
             read.paths().enqueue(read);
+        } else if (!verification.begin(read)) {
+            finish(read, ReadStatus.OK, null);
         }
     }
 
@@ -360,8 +369,8 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
                 failing.onSucceeded(read.paths().peer().id());
             }
             read.dropIdle();
-            read.drainByNs = nowNs + config.times().drainNs();
-            tickBy(read.drainByNs);
+            read.decidedNs = nowNs;
+            tickBy(nowNs + config.times().drainNs());
             endIfDone(read);
         }
     }
@@ -387,6 +396,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
             last.index = read.index;
         }
         read.paths().end(read);
+        verification.forget(read);
         read.clear();
         spare.push(read);
     }
@@ -425,11 +435,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
             tickBy(asked.deadlineNs());
         }
         if (read.ending != null) {
-            if (nowNs - read.drainByNs >= 0) {
-                read.paths().breakLanesOf(read);
-            } else {
-                tickBy(read.drainByNs);
-            }
+            read.paths().drain(read);
         } else if (late) {
             finish(read, ReadStatus.TIMED_OUT, null);
         } else if (asked.isGivenUp()) {
@@ -439,10 +445,11 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
 
     String leftovers() {
         return active.isEmpty() && chunks.used() == 0 && proofs.used() == 0 && credits.taken() == 0
-                ? ""
-                : active.size() + " reads, " + chunks.used() + " chunks, " + proofs.used() + " proofs, "
-                        + credits.taken()
-                        + " credits";
+                && verification.used() == 0
+                        ? ""
+                        : active.size() + " reads, " + chunks.used() + " chunks, " + proofs.used() + " proofs, "
+                                + credits.taken()
+                                + " credits";
     }
 
     /** Something is due then: whatever is due by time is looked at then at the latest. */

@@ -8,6 +8,7 @@ import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.onesided.RemoteRegion.Part;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,6 +33,8 @@ final class PeerPaths {
     private final ReadRequest request = new ReadRequest();
     private int reads;
     private int slots;
+    /** When a request ended last on any of the lanes. */
+    private long progressNs;
     private @Nullable MooncakeException refusal;
 
     PeerPaths(OneSidedPoller poller, Peer peer) {
@@ -134,8 +137,23 @@ final class PeerPaths {
         }
     }
 
-    /** The lanes with requests of a read that was given up are broken, to end them. */
-    void breakLanesOf(ReadProgress read) {
+    void onProgress() {
+        progressNs = poller.nowNs();
+    }
+
+    /**
+     * Looks after a read that was given up: the lanes with requests of it are broken, to end them, when nothing comes any more, or it takes too
+     * long in all. What comes on one lane counts for the others too, which share a wire with it: a slow peer is not one that stands still.
+     */
+    void drain(ReadProgress read) {
+        OneSidedConfig.Times times = poller.config().times();
+        long waitedNs = poller.nowNs() - read.decidedNs;
+        long quietNs = Math.min(waitedNs, poller.nowNs() - progressNs);
+        long leftNs = Math.min(times.drainNs() - quietNs, times.stallNs() - waitedNs);
+        if (leftNs > 0) {
+            poller.tickBy(poller.nowNs() + leftNs);
+            return;
+        }
         for (LaneState lane : lanes) {
             if (read.leg(lane).outstanding > 0 || read.leg(lane).proof != null) {
                 lane.onUndrained();
@@ -257,7 +275,7 @@ final class PeerPaths {
         // What has no guard is proven by a READ that succeeds on the same lane, whatever it reads.
         proof.bytes = guarded ? Long.BYTES : Math.min(Long.BYTES, region.length());
         request.of(poller.proofs().newCookie(proof), proof.bytes)
-                .from(region, guarded, guarded ? asked.guardOffset() : 0)
+                .from(region, guarded ? Part.GUARDS : Part.BYTES, guarded ? asked.guardOffset() : 0)
                 .into(poller.landing().region(), poller.landing().offset(proof));
         proof.fenced = together;
         if (together && poller.rules().fencesProofs()) {
@@ -279,25 +297,46 @@ final class PeerPaths {
         if (lane == null) {
             return 0;
         }
+        RemoteRegion region = lane.lane().region(read.read().region());
         if (slot == null) {
-            slots++;
-            slot = read.newChunk(poller.chunks().take(read), bytes);
+            slot = newChunk(read, region, bytes);
+            if (slot == null) {
+                return 0;
+            }
         }
-        if (bytes == 0) {
+        if (slot.bytes == 0) {
             read.onNothingToFetch(slot, lane, poller.nextEvent());
             return LEAST_COST_BYTES;
         }
-        GuardedRead asked = read.read();
-        request.of(poller.chunks().newCookie(slot), bytes)
-                .from(lane.lane().region(asked.region()), false, asked.offset() + slot.position)
-                .into(asked.destination(), asked.destinationAt(slot.position));
-        if (!lane.post(request)) {
+        if (!lane.post(requestOf(read, slot, region))) {
             return 0;
         }
         poller.credits().onPosted();
         read.onChunkPosted(slot, lane, poller.nextEvent());
         proveTogether(read, lane);
-        return Math.max(bytes, LEAST_COST_BYTES);
+        return Math.max(slot.bytes, LEAST_COST_BYTES);
+    }
+
+    /** The read's next chunk: its block's checksums, where there are some, before its bytes. Null when there is no place for those now. */
+    private @Nullable Slot newChunk(ReadProgress read, RemoteRegion region, long bytes) {
+        Verification verification = poller.verification();
+        long sums = read.isNew() && !verification.hasPlace(read) ? Verification.wantedBytes(read.read(), region) : 0;
+        if (sums > 0 && !verification.place(read, sums)) {
+            return null;
+        }
+        slots++;
+        Slot slot = poller.chunks().take(read);
+        return sums > 0 ? read.newChecksums(slot, sums) : read.newChunk(slot, bytes);
+    }
+
+    private ReadRequest requestOf(ReadProgress read, Slot slot, RemoteRegion region) {
+        GuardedRead asked = read.read();
+        request.of(poller.chunks().newCookie(slot), slot.bytes);
+        return slot.position == Slot.CHECKSUMS
+                ? request.from(region, Part.CHECKSUMS, Verification.entryAt(asked, region))
+                        .into(poller.landing().region(), poller.verification().offsetOf(read))
+                : request.from(region, Part.BYTES, asked.offset() + slot.position)
+                        .into(asked.destination(), asked.destinationAt(slot.position));
     }
 
     /** The lane with the fewest bytes outstanding that may take a chunk; null when none may, or the read is refused. */

@@ -46,8 +46,10 @@ final class ReadProgress {
     MooncakeException cause;
     /** Whether its owner was told the end. */
     boolean told;
-    /** When the lanes of what is then still outstanding are broken. */
-    long drainByNs;
+    /** When its end was decided. */
+    long decidedNs;
+    /** How its bytes are compared with the checksums of their block; idle where they are not. */
+    final Verification.Work verification = new Verification.Work();
 
     ReadProgress(int lanes) {
         legs = new Leg[lanes];
@@ -131,6 +133,21 @@ final class ReadProgress {
         return slot;
     }
 
+    /** The checksums of its block, before any other chunk, from now on waiting. */
+    Slot newChecksums(Slot slot, long bytes) {
+        slot.position = Slot.CHECKSUMS;
+        slot.bytes = bytes;
+        slot.next = chunks;
+        chunks = slot;
+        waiting++;
+        return slot;
+    }
+
+    /** Whether no chunk of its bytes has a slot yet. */
+    boolean isNew() {
+        return !begun;
+    }
+
     void onChunkPosted(Slot slot, LaneState lane, long at) {
         slot.postedAt = at;
         waiting--;
@@ -198,7 +215,7 @@ final class ReadProgress {
                     ? rules.provesBehindFence(slot.postedAt, proofPostedAt)
                     : rules.proves(slot.completedAt, proofPostedAt))) {
                 leg(lane).completed--;
-                proven += slot.bytes;
+                proven += slot.position == Slot.CHECKSUMS ? 0 : slot.bytes;
                 unlink(before, slot);
                 paths().free(slot);
             } else {

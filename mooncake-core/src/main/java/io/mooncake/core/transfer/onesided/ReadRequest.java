@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 public final class ReadRequest {
     private long cookie;
     private @Nullable RemoteRegion source;
-    private boolean ofGuards;
+    private RemoteRegion.Part part = RemoteRegion.Part.BYTES;
     private long sourceOffset;
     private @Nullable Region destination;
     private long destinationOffset;
@@ -46,13 +46,13 @@ public final class ReadRequest {
      * Says what to read.
      *
      * @param region the peer's
-     * @param guards true for its guard table, false for its bytes
+     * @param what of it
      * @param offset first byte there
      * @return this
      */
-    public ReadRequest from(RemoteRegion region, boolean guards, long offset) {
+    public ReadRequest from(RemoteRegion region, RemoteRegion.Part what, long offset) {
         source = region;
-        ofGuards = guards;
+        part = what;
         sourceOffset = offset;
         return this;
     }
@@ -89,18 +89,18 @@ public final class ReadRequest {
     }
 
     /**
-     * Whether the region's guard table is read, not its bytes.
+     * What of the region is read.
      *
-     * @return true for the guard table
+     * @return its bytes, or one of its tables
      */
-    public boolean ofGuards() {
-        return ofGuards;
+    public RemoteRegion.Part part() {
+        return part;
     }
 
     /**
      * First byte to be read.
      *
-     * @return an offset in the region or its guard table
+     * @return an offset in the region or its table
      */
     public long sourceOffset() {
         return sourceOffset;

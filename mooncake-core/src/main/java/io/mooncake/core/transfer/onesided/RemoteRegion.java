@@ -8,6 +8,16 @@ import org.jspecify.annotations.Nullable;
  * epoch) break the lane, and the next lane asks anew. The poller's.
  */
 public interface RemoteRegion {
+    /** What of it is read. */
+    enum Part {
+        /** Its bytes. */
+        BYTES,
+        /** Its guard table. */
+        GUARDS,
+        /** The checksums of its blocks. */
+        CHECKSUMS
+    }
+
     /**
      * Whether the peer has answered.
      *
@@ -36,4 +46,11 @@ public interface RemoteRegion {
      * @return 0 for a region without guards; it is read only together with a guard where there are some
      */
     long guardBytes();
+
+    /**
+     * The bytes of its {@link io.mooncake.core.transfer.UnitChecksums}, an entry for each guard.
+     *
+     * @return 0 for a region whose blocks have none
+     */
+    long checksumBytes();
 }

@@ -16,6 +16,9 @@ final class Slot {
         COMPLETED
     }
 
+    /** {@link #position} of the chunk with the checksums of the read's block. */
+    static final long CHECKSUMS = -1;
+
     final int number;
     State state = State.FREE;
     /** The cookie of the last post. */
@@ -25,7 +28,7 @@ final class Slot {
     /** While posted or completed. */
     @Nullable
     LaneState lane;
-    /** First byte of the chunk in its read. */
+    /** First byte of the chunk in its read, or {@link #CHECKSUMS}. */
     long position;
     long bytes;
     int tries;

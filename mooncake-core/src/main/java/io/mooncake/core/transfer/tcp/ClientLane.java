@@ -75,7 +75,7 @@ final class ClientLane extends Lane {
         return open;
     }
 
-    /** Bytes asked for and not proven. */
+    /** Bytes asked for that have not arrived. */
     long outstanding() {
         return outstanding;
     }
@@ -296,16 +296,21 @@ final class ClientLane extends Lane {
                 : Frames.text(in, at, body));
     }
 
+    /** So much of a request was received. */
+    void onArrived(InFlight.Slot slot, int bytes) {
+        slot.landed += bytes;
+        outstanding -= bytes;
+    }
+
     /** So much of a request was proven. */
     void onChunk(InFlight.Slot slot, int bytes) {
         slot.position += bytes;
-        outstanding -= bytes;
         owner.onProgress();
     }
 
     /** The server's last frame of a request has come. */
     void settle(InFlight.Slot slot) {
-        outstanding -= slot.length - slot.position;
+        outstanding -= slot.length - slot.landed;
         if (slot.abandoned) {
             abandoned--;
         }

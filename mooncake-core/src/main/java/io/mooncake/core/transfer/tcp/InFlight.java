@@ -93,7 +93,7 @@ final class InFlight {
         long expected;
         /** Bytes of the range that were proven. */
         long position;
-        /** Bytes of the range that arrived. */
+        /** Bytes of the range that arrived, wanted or not. */
         long landed;
 
         private boolean busy;

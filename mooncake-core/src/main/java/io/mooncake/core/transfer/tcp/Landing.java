@@ -108,8 +108,8 @@ final class Landing {
         }
         lane.drained = got < asked;
         if (got > 0) {
-            left -= got;
-            landed(read, got);
+            read.received += got;
+            took(got);
         }
         return got;
     }
@@ -127,10 +127,10 @@ final class Landing {
                         why));
     }
 
-    private void landed(GuardedRead read, int bytes) {
-        read.received += bytes;
+    private void took(int bytes) {
+        left -= bytes;
         if (slot != null) {
-            slot.landed += bytes;
+            lane.onArrived(slot, bytes);
         }
     }
 
@@ -148,13 +148,13 @@ final class Landing {
                 try {
                     ByteBuffer window = window(read, bytes);
                     window.put(window.position(), lane.in, lane.head, bytes);
-                    landed(read, bytes);
+                    read.received += bytes;
                 } catch (IllegalStateException e) {
                     refuse(slot, read, e);
                 }
             }
             lane.head += bytes;
-            left -= bytes;
+            took(bytes);
         }
         if (left > 0 || lane.tail - lane.head < Frames.TRAILER_BYTES) {
             return false;

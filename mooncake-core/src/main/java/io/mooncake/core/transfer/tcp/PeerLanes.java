@@ -39,7 +39,7 @@ final class PeerLanes {
     /** Enough to keep a wire busy. */
     private static final long WINDOW_BYTES = 8L << 20;
     /** On one host a request takes microseconds, and what stands in the kernel longer than the cache remembers it is copied at half the speed. */
-    static final long NEAR_WINDOW_BYTES = 2L << 20;
+    static final long NEAR_WINDOW_BYTES = 512L << 10;
 
     private final Peers peers;
     private final TcpPoller poller;
@@ -117,7 +117,7 @@ final class PeerLanes {
         return limit > 0 ? limit : isNear() ? 1 : REMOTE_LANES;
     }
 
-    /** Large ranges are asked for on a lane while less than this is outstanding on it. */
+    /** One more large range is asked for on a lane when less than this is still to come on it. */
     long windowBytes() {
         return isNear() ? NEAR_WINDOW_BYTES : WINDOW_BYTES;
     }

@@ -6,6 +6,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.EngineContext;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.channels.SocketChannel;
 import org.jspecify.annotations.Nullable;
@@ -67,7 +68,7 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable 
      * @param lanes connections to one peer that large reads are spread over; 0 = one to this host, a few to others
      * @param chunkBytes most payload of a chunk
      * @param handshaking accepted connections that may be without a handshake; the oldest makes room
-     * @param sendBufferBytes the socket's, 0 = the system's choice
+     * @param sendBufferBytes the socket's, 0 = the system's choice, on one host 512 KiB where the system grants it
      * @param receiveBufferBytes the socket's, 0 = the system's choice
      */
     public record Limits(int queue, int peerQueue, int lanes, int chunkBytes, int handshaking, int sendBufferBytes,
@@ -196,12 +197,37 @@ public record TcpConfig(Endpoint bind, @Nullable Endpoint advertised, @Nullable 
     void tune(SocketChannel channel) throws IOException {
         channel.configureBlocking(false);
         channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-        if (limits.sendBufferBytes > 0) {
-            channel.setOption(StandardSocketOptions.SO_SNDBUF, limits.sendBufferBytes);
+        int sendBytes = limits.sendBufferBytes > 0 ? limits.sendBufferBytes : isNear(channel) ? Near.SEND_BYTES : 0;
+        if (sendBytes > 0) {
+            channel.setOption(StandardSocketOptions.SO_SNDBUF, sendBytes);
         }
         if (limits.receiveBufferBytes > 0) {
             channel.setOption(StandardSocketOptions.SO_RCVBUF, limits.receiveBufferBytes);
         }
+    }
+
+    /** What the sender's socket holds on one host, found out once. */
+    private static final class Near {
+        /** What the cache still remembers when the reader copies it; and no longer a burst, which the reader's core would have to handle. */
+        private static final int WANTED = 512 << 10;
+
+        static final int SEND_BYTES = probe();
+
+        /** Where the system grants less than asked for, its own choice is better, and once asked it chooses no more. */
+        private static int probe() {
+            try (SocketChannel channel = SocketChannel.open()) {
+                channel.setOption(StandardSocketOptions.SO_SNDBUF, WANTED);
+                return channel.getOption(StandardSocketOptions.SO_SNDBUF) >= WANTED ? WANTED : 0;
+            } catch (IOException e) {
+                // Whoever really needs a socket will say so.
+                return 0;
+            }
+        }
+    }
+
+    /** Whether it is accepted and the other end is on this host. */
+    private static boolean isNear(SocketChannel channel) throws IOException {
+        return channel.getRemoteAddress() instanceof InetSocketAddress from && from.getAddress().isLoopbackAddress();
     }
 
     private static void atLeast(String name, long value, long least) {

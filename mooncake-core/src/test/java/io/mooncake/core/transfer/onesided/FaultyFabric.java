@@ -3,6 +3,7 @@ package io.mooncake.core.transfer.onesided;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
 import java.util.ArrayList;
+import java.util.BitSet;
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.HashMap;
@@ -10,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.function.IntPredicate;
 
 /** A fabric whose completions go wrong, as drivers and cards do: by a seed, each fault with a probability of its own. */
 public final class FaultyFabric implements Fabric {
@@ -37,11 +39,14 @@ public final class FaultyFabric implements Fabric {
 
     private final Fabric inner;
     private final Random random;
-    private final Map<Fault, Double> odds;
+    private Map<Fault, Double> odds;
     private final Map<Fault, Integer> hits = new EnumMap<>(Fault.class);
     private final Map<Long, FaultyLane> posted = new HashMap<>();
     private final List<Report> late = new ArrayList<>();
     private final List<Report> batch = new ArrayList<>();
+    private final BitSet railsInUse = new BitSet();
+    private final Map<Integer, Integer> connects = new HashMap<>();
+    private IntPredicate faultyRails = rail -> true;
     private int polls;
 
     /** Wraps a fabric. */
@@ -54,6 +59,17 @@ public final class FaultyFabric implements Fabric {
     /** How often a fault was done. */
     public int hits(Fault fault) {
         return hits.getOrDefault(fault, 0);
+    }
+
+    /** From now on lanes fail, stall and do half by these odds, and only those of some rails: the first one that is free is a lane's. */
+    public void odds(Map<Fault, Double> odds, IntPredicate rails) {
+        this.odds = Map.copyOf(odds);
+        faultyRails = rails;
+    }
+
+    /** How often a lane was connected by a rail. */
+    public int connects(int rail) {
+        return connects.getOrDefault(rail, 0);
     }
 
     private boolean draw(Fault fault) {
@@ -92,10 +108,10 @@ public final class FaultyFabric implements Fabric {
             if (lane.shortened.remove(cookie) != null) {
                 lane.inner.fail();
                 lane.flushNeverBegun();
-            } else if (draw(Fault.ERROR)) {
+            } else if (lane.draw(Fault.ERROR)) {
                 reported = RequestEnd.FAILED;
                 lane.inner.fail();
-            } else if (draw(Fault.STALL)) {
+            } else if (lane.draw(Fault.STALL)) {
                 lane.stalled = true;
             }
         }
@@ -125,6 +141,7 @@ public final class FaultyFabric implements Fabric {
     /** One lane with its faults. */
     private final class FaultyLane implements Lane {
         private final Lane inner;
+        private final int rail;
         private final List<Report> held = new ArrayList<>();
         private final Map<Long, Boolean> shortened = new HashMap<>();
         /** Fenced behind what is carried out in part: its lane is broken before they begin. */
@@ -134,6 +151,13 @@ public final class FaultyFabric implements Fabric {
 
         FaultyLane(Lane inner) {
             this.inner = inner;
+            rail = railsInUse.nextClearBit(0);
+            railsInUse.set(rail);
+            connects.merge(rail, 1, Integer::sum);
+        }
+
+        private boolean draw(Fault fault) {
+            return faultyRails.test(rail) && FaultyFabric.this.draw(fault);
         }
 
         @Override
@@ -155,7 +179,7 @@ public final class FaultyFabric implements Fabric {
             boolean part = request.bytes() > 64 && draw(Fault.PARTIAL);
             boolean accepted = inner.post(part
                     ? new ReadRequest().of(request.cookie(), request.bytes() / 2)
-                            .from(request.source(), request.ofGuards(), request.sourceOffset())
+                            .from(request.source(), request.part(), request.sourceOffset())
                             .into(request.destination(), request.destinationOffset())
                     : request);
             if (accepted) {
@@ -185,6 +209,7 @@ public final class FaultyFabric implements Fabric {
 
         @Override
         public void destroy() {
+            railsInUse.clear(rail);
             inner.destroy();
         }
     }

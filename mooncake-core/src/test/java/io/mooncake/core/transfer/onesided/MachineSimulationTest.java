@@ -41,7 +41,7 @@ final class MachineSimulationTest {
             }
         }
         for (ReadStatus status : ReadStatus.values()) {
-            // One-sided reads fetch no checksums.
+            // These blocks have no checksums.
             if (status != ReadStatus.REFUSED && status != ReadStatus.CHECKSUM) {
                 assertTrue(ends.getOrDefault(status, 0) >= seeds, () -> "too few reads ended " + status + ": " + ends);
             }

@@ -234,7 +234,8 @@ public final class SimLane implements Lane {
             read.end = read.end == RequestEnd.FAILED ? read.end : RequestEnd.FLUSHED;
         }
         SimRequest first = outstanding.peek();
-        if (first != null && !first.ofGuards && network.below(100) < network.timing().falseOkPercent()) {
+        if (first != null && first.part != RemoteRegion.Part.GUARDS
+                && network.below(100) < network.timing().falseOkPercent()) {
             first.end = RequestEnd.OK;
             network.trace(() -> this + ": " + first + " will be reported OK although it "
                     + (first.landed ? "was proven by nothing" : "has not arrived"));

@@ -6,7 +6,9 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.UnitChecksums;
 import java.lang.foreign.MemorySegment;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** A region of the peer as one lane knows it. */
@@ -16,6 +18,7 @@ final class SimRegion implements RemoteRegion {
     private @Nullable MooncakeException refusal;
     private long length;
     private long guardBytes;
+    private long checksumBytes;
 
     SimRegion(int number) {
         this.number = number;
@@ -37,6 +40,8 @@ final class SimRegion implements RemoteRegion {
         } else {
             length = region.length();
             guardBytes = guards == null ? 0 : guards.length();
+            UnitChecksums checksums = guards == null ? null : owner.context().guards().checksums(number);
+            checksumBytes = checksums == null ? 0 : checksums.memory().length();
         }
     }
 
@@ -46,7 +51,11 @@ final class SimRegion implements RemoteRegion {
         if (region == null || region.isClosed()) {
             return null;
         }
-        Memory memory = request.ofGuards ? owner.context().guards().table(region.id()) : region.memory();
+        Memory memory = switch (request.part) {
+            case BYTES -> region.memory();
+            case GUARDS -> owner.context().guards().table(region.id());
+            case CHECKSUMS -> Objects.requireNonNull(owner.context().guards().checksums(region.id())).memory();
+        };
         return memory instanceof HostMemory host
                 && request.sourceOffset + request.bytes.length <= host.length() ? host.segment() : null;
     }
@@ -69,5 +78,10 @@ final class SimRegion implements RemoteRegion {
     @Override
     public long guardBytes() {
         return guardBytes;
+    }
+
+    @Override
+    public long checksumBytes() {
+        return checksumBytes;
     }
 }

@@ -9,7 +9,7 @@ final class SimRequest {
 
     final long cookie;
     final SimRegion source;
-    final boolean ofGuards;
+    final RemoteRegion.Part part;
     final long sourceOffset;
     final MemorySegment destination;
     final long destinationOffset;
@@ -30,7 +30,7 @@ final class SimRequest {
     SimRequest(ReadRequest request, int bursts, int random) {
         cookie = request.cookie();
         source = (SimRegion) request.source();
-        ofGuards = request.ofGuards();
+        part = request.part();
         sourceOffset = request.sourceOffset();
         destination = ((HostMemory) request.destination().memory()).segment();
         destinationOffset = request.destinationOffset();
@@ -72,8 +72,7 @@ final class SimRequest {
 
     @Override
     public String toString() {
-        return "request " + Long.toHexString(cookie) + " (" + (ofGuards ? "guard" : "bytes") + " " + sourceOffset
-                + " + "
-                + bytes.length + " of r" + source.number() + ")";
+        return "request " + Long.toHexString(cookie) + " (" + part + " " + sourceOffset + " + " + bytes.length + " of r"
+                + source.number() + ")";
     }
 }

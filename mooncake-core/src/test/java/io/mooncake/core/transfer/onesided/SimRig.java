@@ -30,7 +30,7 @@ class SimRig extends EngineRig {
 
     @Override
     public long endBoundNs() {
-        return CONFIG.times().endBoundNs() + 1_000_000;
+        return CONFIG.times().silentEndBoundNs() + 1_000_000;
     }
 
     @Override

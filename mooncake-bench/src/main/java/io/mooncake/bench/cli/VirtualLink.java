@@ -1,0 +1,208 @@
+package io.mooncake.bench.cli;
+
+import io.mooncake.core.base.Memory.HostMemory;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.transfer.ControlChannel;
+import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.Poller;
+import io.mooncake.core.transfer.Priority;
+import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.Route;
+import io.mooncake.core.transfer.Route.Health;
+import io.mooncake.core.transfer.Route.Locality;
+import io.mooncake.core.transfer.Topic;
+import io.mooncake.core.transfer.TransferEngine;
+import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A node's end of a link that takes virtual time: what the node reads from another one arrives one read after the other, each so many
+ * nanoseconds a byte after the one before it; loads go first. Messages take no time. One thread, the one that runs all nodes.
+ */
+final class VirtualLink implements TransferEngine, Poller {
+    private static final String NAME = "virtual";
+    private static final Route THERE = new Route(Locality.NETWORK, true, Health.READY, "a link on virtual time");
+    private static final Route HERE = new Route(Locality.NODE, false, Health.NONE, "the block is here");
+
+    private final EngineContext context;
+    private final Network network;
+    private final ArrayDeque<GuardedRead> loads = new ArrayDeque<>();
+    private final ArrayDeque<GuardedRead> background = new ArrayDeque<>();
+    private final ArrayDeque<Runnable> messages = new ArrayDeque<>();
+    private @Nullable GuardedRead current;
+    private long endNs;
+
+    /** All ends, and how fast they are. */
+    static final class Network {
+        private final Map<NodeId, VirtualLink> ends = new HashMap<>();
+        private final double nsPerByte;
+
+        Network(double nsPerByte) {
+            this.nsPerByte = nsPerByte;
+        }
+
+        VirtualLink join(EngineContext context) {
+            VirtualLink end = new VirtualLink(context, this);
+            ends.put(context.self(), end);
+            return end;
+        }
+
+        /** When the next read arrives; {@link Long#MAX_VALUE} when none is on its way. */
+        long nextNs() {
+            return ends.values()
+                    .stream()
+                    .filter(end -> end.current != null)
+                    .mapToLong(end -> end.endNs)
+                    .min()
+                    .orElse(Long.MAX_VALUE);
+        }
+    }
+
+    private VirtualLink(EngineContext context, Network network) {
+        this.context = context;
+        this.network = network;
+    }
+
+    @Override
+    public String name() {
+        return NAME;
+    }
+
+    @Override
+    public String roleName() {
+        return NAME;
+    }
+
+    @Override
+    public Optional<String> advertised() {
+        return Optional.of(NAME);
+    }
+
+    @Override
+    public Route route(Peer peer, int region) {
+        return peer.id().equals(context.self()) ? HERE : THERE;
+    }
+
+    @Override
+    public boolean submit(GuardedRead read) {
+        (read.priority() == Priority.LOAD ? loads : background).add(read);
+        return true;
+    }
+
+    @Override
+    public void abort(GuardedRead read) {
+        // It is looked at in every cycle.
+    }
+
+    @Override
+    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
+        byte[] bytes = ControlChannel.copy(peer, message);
+        VirtualLink to = network.ends.get(peer.id());
+        if (to == null) {
+            return false;
+        }
+        to.messages.add(() -> to.context.control().deliver(topic.number(), context.self(), bytes));
+        return true;
+    }
+
+    @Override
+    public Poller poller() {
+        return this;
+    }
+
+    @Override
+    public int doWork() {
+        int work = 0;
+        for (Runnable message = messages.poll(); message != null; message = messages.poll()) {
+            message.run();
+            work++;
+        }
+        work += endGivenUp(loads) + endGivenUp(background);
+        long nowNs = context.nanoClock().getAsLong();
+        GuardedRead arriving = current;
+        if (arriving != null && nowNs - endNs >= 0) {
+            current = null;
+            arriving.end(arriving.isGivenUp() ? ReadStatus.CANCELED : arrive(arriving), null);
+            work++;
+        }
+        if (current == null) {
+            GuardedRead next = loads.isEmpty() ? background.poll() : loads.poll();
+            if (next != null) {
+                current = next;
+                endNs = nowNs + (long) Math.ceil(next.length() * network.nsPerByte);
+                work++;
+            }
+        }
+        return work;
+    }
+
+    private static int endGivenUp(ArrayDeque<GuardedRead> queue) {
+        int ended = 0;
+        for (int left = queue.size(); left > 0; left--) {
+            GuardedRead read = queue.remove();
+            if (read.isGivenUp()) {
+                read.end(ReadStatus.CANCELED, null);
+                ended++;
+            } else {
+                queue.add(read);
+            }
+        }
+        return ended;
+    }
+
+    /** The bytes, then the guard. */
+    private ReadStatus arrive(GuardedRead read) {
+        EngineContext owner = Objects.requireNonNull(network.ends.get(read.owner().id())).context;
+        Region source = owner.regions().readable(read.region());
+        long pin = owner.guards().pin(read.region(), read.guardOffset(), read.expected(), read.offset(), read.length());
+        if (source == null || pin < 0) {
+            return ReadStatus.STALE;
+        }
+        try {
+            MemorySegment from = ((HostMemory) source.memory()).segment();
+            MemorySegment to = ((HostMemory) read.destination().memory()).segment();
+            for (long at = 0; at < read.length();) {
+                long run = read.runAt(at, read.length() - at);
+                MemorySegment.copy(from, read.offset() + at, to, read.destinationAt(at), run);
+                at += run;
+            }
+            read.received = read.length();
+            return owner.guards().guard(pin) == read.expected() ? ReadStatus.OK : ReadStatus.STALE;
+        } finally {
+            owner.guards().unpin(pin);
+        }
+    }
+
+    @Override
+    public void park(long maxNs) {
+        // Whoever runs the nodes turns the clock on.
+    }
+
+    @Override
+    public void wakeup() {
+        // The same.
+    }
+
+    @Override
+    public void onClose() {
+        GuardedRead arriving = current;
+        if (arriving != null) {
+            current = null;
+            arriving.end(ReadStatus.CANCELED, null);
+        }
+        loads.forEach(read -> read.end(ReadStatus.CANCELED, null));
+        background.forEach(read -> read.end(ReadStatus.CANCELED, null));
+        loads.clear();
+        background.clear();
+        network.ends.remove(context.self());
+    }
+}

@@ -1,0 +1,101 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.Transfer;
+import java.time.Duration;
+import java.util.List;
+
+/**
+ * What a scheduler moves blocks with: between the tiers of its node, and from its node to others. Any thread, virtual ones too. After the
+ * node is closed every method throws CLOSED.
+ *
+ * <pre>
+ *   this node    promote, prefetch        file, or another node ─▶ memory
+ *                demote                   memory ─▶ file, then out of memory
+ *   another      replicate                a copy there: it pulls, so what is far is this node's remote tier
+ *                migrate                  the same, and when it has the block this node gives it up
+ * </pre>
+ *
+ * <p>Every movement is a {@link Transfer}, submitted already, with one piece a block in the order of the ids: deadline, priority and cancel are
+ * those of its options, a canceled one leaves every block readable where it was. At every step somebody has the block readable: the source goes
+ * only when the target has it and is known to, and then only when nobody has it pinned.
+ */
+public interface BlockMover {
+    /**
+     * Brings blocks into this node's memory, out of its file or from the nearest node that has them. One that is in a file stays durable there.
+     *
+     * @param ids the blocks
+     * @param options deadline, priority and who is told
+     * @return OK for a block that can be acquired now; ABSENT where nobody has it; TIMED_OUT with the holders of the memory as the cause when
+     *     there was no room
+     * @throws MooncakeException CLOSED
+     */
+    Transfer promote(List<BlockId> ids, TransferOptions options);
+
+    /**
+     * The same for blocks that nobody waits for yet: behind every load, and without counting them as used. Cancel it when its request is.
+     *
+     * @param ids the blocks, the one that is needed first at the front
+     * @return as {@link #promote}
+     * @throws MooncakeException CLOSED
+     */
+    Transfer prefetch(List<BlockId> ids);
+
+    /**
+     * Makes blocks of this node's memory durable in its file, and gives their memory up as soon as nobody has them pinned.
+     *
+     * @param ids the blocks
+     * @param options deadline, priority and who is told
+     * @return OK for a block that is durable; REFUSED with UNSUPPORTED as the cause where the node has no file
+     * @throws MooncakeException CLOSED
+     */
+    Transfer demote(List<BlockId> ids, TransferOptions options);
+
+    /**
+     * Asks another node to take copies of blocks of this one; it pulls them, the first ones first. Each copy is a replica like any other.
+     *
+     * @param ids blocks of this node, in whatever tier
+     * @param to who is to have them too
+     * @param options deadline, priority of the pull there, and who is told
+     * @return OK for a block that is there; ABSENT for one that is not here; UNREACHABLE when that node is not, or dies; else what its pull
+     *     ended as; REFUSED with IN_USE as the cause for a block that is being moved by another call
+     * @throws MooncakeException INVALID_ARGUMENT when that node is this one; CLOSED
+     */
+    Transfer replicate(List<BlockId> ids, NodeId to, TransferOptions options);
+
+    /**
+     * Hands blocks of this node over to another one, which is their primary then: it pulls them, and when it is known to have one, this node
+     * gives it up, in every tier. Who has it pinned here keeps its bytes; a reference to it here is stale then, and is looked up again.
+     *
+     * @param ids blocks of this node, in whatever tier
+     * @param to who is to have them instead
+     * @param options deadline, priority of the pull there, and who is told
+     * @return as {@link #replicate}; a block that is not OK is still here
+     * @throws MooncakeException INVALID_ARGUMENT when that node is this one; CLOSED
+     */
+    Transfer migrate(List<BlockId> ids, NodeId to, TransferOptions options);
+
+    /**
+     * Keeps blocks in a tier for a while, whatever policies say.
+     *
+     * @param ids the blocks
+     * @param tier DRAM or SLOW
+     * @param ttl how long, if the hold is not closed before
+     * @return a hold on the leading ones of them that are in that tier: promote or demote the others first
+     * @throws MooncakeException INVALID_ARGUMENT for a time that is not positive; CLOSED
+     */
+    Hold pin(List<BlockId> ids, Tier tier, Duration ttl);
+
+    /**
+     * Evicts blocks from this node, out of every tier: not found from now on, their room free when the last pin has gone.
+     *
+     * @param ids the blocks
+     * @return how many were here
+     * @throws MooncakeException CLOSED
+     */
+    int evict(List<BlockId> ids);
+}

@@ -1,0 +1,28 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
+import io.mooncake.core.manager.Demoter;
+import io.mooncake.core.transfer.Priority;
+import io.mooncake.core.transfer.Transfer;
+import java.util.List;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** Demotes by transfers as any caller's: behind the loads, by their own deadline. */
+record Demotions(NodeStore store) implements Demoter {
+    private static final TransferOptions BACKGROUND = TransferOptions.DEFAULT.withPriority(Priority.BACKGROUND);
+
+    @Override
+    public @Nullable BooleanSupplier demote(BlockRef ref) {
+        try {
+            Piece down = new Piece(ref.id(), ref, 0, Piece.WHOLE, Destination.replica(Tier.SLOW), 0);
+            Transfer transfer = store.prepare(List.of(down), BACKGROUND).submit();
+            return transfer::isDone;
+        } catch (MooncakeException e) {
+            // The node is closing.
+            return null;
+        }
+    }
+}

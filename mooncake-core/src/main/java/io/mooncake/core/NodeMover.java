@@ -1,0 +1,64 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.Priority;
+import io.mooncake.core.transfer.Transfer;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Function;
+
+/** The mover of one node: inside it by pieces like any other, to other nodes by {@link Moves}. */
+final class NodeMover implements BlockMover {
+    private final NodeParts node;
+    private final NodeStore store;
+    private final Moves moves;
+
+    NodeMover(NodeParts node, NodeStore store) {
+        this.node = node;
+        this.store = store;
+        moves = new Moves(node, store);
+    }
+
+    @Override
+    public Transfer promote(List<BlockId> ids, TransferOptions options) {
+        return begin(ids, id -> Piece.replica(id, Tier.DRAM), options);
+    }
+
+    @Override
+    public Transfer prefetch(List<BlockId> ids) {
+        return promote(ids, TransferOptions.DEFAULT.withPriority(Priority.BACKGROUND));
+    }
+
+    @Override
+    public Transfer demote(List<BlockId> ids, TransferOptions options) {
+        return begin(ids, Piece::demoted, options);
+    }
+
+    private Transfer begin(List<BlockId> ids, Function<BlockId, Piece> piece, TransferOptions options) {
+        return store.prepare(ids.stream().map(piece).toList(), options).submit();
+    }
+
+    @Override
+    public Transfer replicate(List<BlockId> ids, NodeId to, TransferOptions options) {
+        return moves.begin(ids, to, false, options);
+    }
+
+    @Override
+    public Transfer migrate(List<BlockId> ids, NodeId to, TransferOptions options) {
+        return moves.begin(ids, to, true, options);
+    }
+
+    @Override
+    public Hold pin(List<BlockId> ids, Tier tier, Duration ttl) {
+        store.checkOpen();
+        return node.blocks().hold(ids, tier, NodeStore.positiveNs("ttl", ttl));
+    }
+
+    @Override
+    public int evict(List<BlockId> ids) {
+        return store.evict(ids);
+    }
+}

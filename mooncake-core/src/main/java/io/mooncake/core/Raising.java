@@ -1,0 +1,65 @@
+package io.mooncake.core;
+
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.Topic;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Brings blocks up that other nodes want and that are only in this node's file.
+ *
+ * <pre>
+ *   reader                                     owner
+ *     │ its references, topic WANTED              │
+ *     │ ─────────────────────────────────────────►│ promotes them, as loads
+ *     │ ◄──── registry: they are in memory ───────│
+ *     │ reads as ever                             │
+ * </pre>
+ *
+ * <p>Nothing is answered: what is lost is asked for again, and what cannot be brought up is missed at the read's deadline.
+ */
+final class Raising {
+    /** From one question about a block to the next. */
+    static final long AGAIN_NS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    private static final Logger LOG = LoggerFactory.getLogger(Raising.class);
+
+    private final NodeParts node;
+    private final BlockStore store;
+
+    private Raising(NodeParts node, BlockStore store) {
+        this.node = node;
+        this.store = store;
+    }
+
+    /** From now on a node brings up what others want. */
+    static void serve(NodeParts node, BlockStore store) {
+        node.control().onMessage(Topic.WANTED, new Raising(node, store)::onWanted);
+    }
+
+    /** A poller. Submitting waits for nothing, and a message names few blocks. */
+    private void onWanted(NodeId from, byte[] message) {
+        try {
+            List<Piece> up = RefMessage.read(message)
+                    .stream()
+                    .filter(ref -> ref.node().equals(node.life().id) && ref.isInFile())
+                    .map(BlockRef::id)
+                    .map(id -> Piece.replica(id, Tier.DRAM))
+                    .toList();
+            if (!up.isEmpty()) {
+                node.counters().add(Counter.BLOCKS_WANTED, up.size());
+                store.prepare(up, TransferOptions.DEFAULT).submit();
+            }
+        } catch (MooncakeException e) {
+            // Not understood, or this node takes nothing any more.
+            node.counters().increment(Counter.MESSAGES_DROPPED);
+            LOG.debug("node {}: what {} wants was not brought up", node.life().id, from, e);
+        }
+    }
+}

@@ -1,0 +1,340 @@
+package io.mooncake.core.pool;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What is in the slots of a file: records that are only appended, each with its checksums, until they are written anew without those that
+ * are out of date. Any thread; {@link #sync} blocks while the device works.
+ *
+ * <pre>
+ *   0   magic       4
+ *   4   kind        1   1 = LAYOUT, 2 = WRITTEN, 3 = EVICTED
+ *   5   reserved    3   0
+ *   8   slot        4   0 for LAYOUT
+ *   12  body        4   its bytes, a multiple of 8
+ *   16  sequence    8   one more than the record before, in one file
+ *   24  durable     8   sequence of the last record that was on the device when this one was made
+ *   32  body CRC    4
+ *   36  head CRC    4   of the 36 bytes before
+ *   40  body
+ * </pre>
+ *
+ * <p>The head is believed by itself: a body that is damaged costs that slot's block and no other. Where the head of a durable record is
+ * damaged, nobody knows whose it was, and it may have said EVICTED: then what was written before it is not believed either, but what
+ * follows it is. One that was not durable yet when the next one was made, as happens where power fails, promised nothing.
+ */
+final class SlotJournal implements AutoCloseable {
+    static final int HEAD_BYTES = 40;
+
+    private static final Logger LOG = LoggerFactory.getLogger(SlotJournal.class);
+
+    private static final int MAGIC = 0x314A4B4D; // MKJ1
+    private static final byte LAYOUT = 1;
+    private static final byte WRITTEN = 2;
+    private static final byte EVICTED = 3;
+    private static final int MAX_BODY = 1 << 24;
+    /** Written anew when it is longer than this, and several times as long as it need be. */
+    private static final long SMALL = 1 << 20;
+    private static final int GROWTH = 4;
+
+    private final Path path;
+    private final byte[] layout;
+    private FileChannel channel;
+    /** The last body of each slot that is WRITTEN. */
+    private final byte[] @Nullable [] written;
+    /** Slots whose EVICTED is not on the device yet: not to be overwritten. */
+    private final long[] evictedAt;
+    private ByteBuffer pending = buffer(1 << 12);
+    private long sequence;
+    private boolean unsyncedName;
+    private long anewFrom = SMALL;
+    /** Records up to here are on the device. */
+    private long synced;
+    private long end;
+    private long liveBytes;
+    /** Records that were damaged, and blocks that are not believed for it. */
+    private int damaged;
+
+    private SlotJournal(Path path, int slots, byte[] layout, FileChannel channel) {
+        this.path = path;
+        this.layout = layout;
+        this.channel = channel;
+        written = new byte[slots][];
+        evictedAt = new long[slots];
+    }
+
+    /**
+     * Reads what there is; {@link #begin} goes on from there.
+     *
+     * @param path the file, made when it is not there
+     * @param slots of the file that it is about
+     * @param layout what must be equal for the records to mean the same
+     * @return the journal; what its records say is in {@link #body}
+     * @throws IOException when it cannot be read or written
+     * @throws OtherLayoutException when it is of another layout
+     */
+    static SlotJournal open(Path path, int slots, byte[] layout) throws IOException {
+        byte[] old;
+        try {
+            old = Files.readAllBytes(path);
+        } catch (NoSuchFileException e) {
+            old = new byte[0];
+        }
+        SlotJournal journal = new SlotJournal(path, slots, layout,
+                FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE));
+        try {
+            journal.replay(ByteBuffer.wrap(old).order(ByteOrder.LITTLE_ENDIAN));
+            return journal;
+        } catch (IOException | RuntimeException e) {
+            journal.close();
+            throw e;
+        }
+    }
+
+    /** The directory has blocks that were cut otherwise. */
+    static final class OtherLayoutException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        OtherLayoutException(Path path) {
+            super(path + " is of slots of another length");
+        }
+    }
+
+    /** From now on it is of the file that is there now. */
+    synchronized void begin() throws IOException {
+        writeAnew();
+    }
+
+    // ---- what it says
+
+    /** What was appended last for a slot; null when that is EVICTED, or nothing. */
+    synchronized byte @Nullable [] body(int slot) {
+        return written[slot];
+    }
+
+    synchronized int damaged() {
+        return damaged;
+    }
+
+    synchronized long bytes() {
+        return end;
+    }
+
+    // ---- appending
+
+    synchronized void written(int slot, byte[] body) {
+        append(WRITTEN, slot, body);
+        liveBytes += HEAD_BYTES + padded(body.length);
+        written[slot] = body;
+        evictedAt[slot] = 0;
+    }
+
+    synchronized void evicted(int slot) {
+        byte[] body = written[slot];
+        if (body != null) {
+            liveBytes -= HEAD_BYTES + padded(body.length);
+            written[slot] = null;
+            append(EVICTED, slot, new byte[0]);
+            evictedAt[slot] = sequence;
+        }
+    }
+
+    /** Whether the bytes of a slot may be overwritten. */
+    synchronized boolean mayOverwrite(int slot) {
+        return written[slot] == null && evictedAt[slot] <= synced;
+    }
+
+    synchronized boolean isSynced() {
+        return synced == sequence;
+    }
+
+    private void append(byte kind, int slot, byte[] body) {
+        int bytes = HEAD_BYTES + padded(body.length);
+        if (pending.remaining() < bytes) {
+            pending.flip();
+            pending = buffer(2 * (pending.remaining() + bytes)).put(pending);
+        }
+        put(pending, kind, slot, ++sequence, body);
+    }
+
+    private void put(ByteBuffer to, byte kind, int slot, long number, byte[] body) {
+        int at = to.position();
+        byte[] whole = Arrays.copyOf(body, padded(body.length));
+        to.putInt(MAGIC).put(kind).put((byte) 0).putShort((short) 0).putInt(slot).putInt(whole.length);
+        to.putLong(number).putLong(synced);
+        to.putInt(crc(ByteBuffer.wrap(whole)));
+        to.putInt(crc(to.slice(at, HEAD_BYTES - Integer.BYTES)));
+        to.put(whole);
+    }
+
+    /**
+     * Everything that was appended before is on the device when it returns.
+     *
+     * @throws IOException when it is not; then it stays pending, and the next call tries again
+     */
+    synchronized void sync() throws IOException {
+        if (synced == sequence) {
+            return;
+        }
+        if (end > anewFrom && end > GROWTH * liveBytes) {
+            try {
+                writeAnew();
+                return;
+            } catch (IOException e) {
+                // It may have room for one record more where there is none for a second file.
+                LOG.warn("{} could not be written anew and grows: {}", path, e.toString());
+                anewFrom = end + SMALL;
+            }
+        }
+        writeAll(channel, pending.duplicate().flip(), end);
+        channel.force(false);
+        end += pending.position();
+        pending.clear();
+        syncName();
+    }
+
+    /** Only what is still so: into a file of another name, which takes the place of this one when it is on the device. */
+    private void writeAnew() throws IOException {
+        Path next = path.resolveSibling(path.getFileName() + ".new");
+        ByteBuffer all = buffer(Math.toIntExact(HEAD_BYTES + padded(layout.length) + liveBytes));
+        long number = sequence + 1;
+        put(all, LAYOUT, 0, number, layout);
+        for (int slot = 0; slot < written.length; slot++) {
+            byte[] body = written[slot];
+            if (body != null) {
+                put(all, WRITTEN, slot, ++number, body);
+            }
+        }
+        FileChannel fresh = FileChannel.open(next, StandardOpenOption.CREATE, StandardOpenOption.WRITE,
+                StandardOpenOption.TRUNCATE_EXISTING);
+        try {
+            writeAll(fresh, all.flip(), 0);
+            fresh.force(true);
+            Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
+        } catch (IOException e) {
+            // What is pending goes on in the old file, whose numbers have no gap.
+            fresh.close();
+            throw e;
+        }
+        channel.close();
+        channel = fresh;
+        sequence = number;
+        anewFrom = SMALL;
+        end = all.limit();
+        pending.clear();
+        unsyncedName = true;
+        syncName();
+    }
+
+    /** The file's name is on the device, too. */
+    private void syncName() throws IOException {
+        if (unsyncedName) {
+            try (FileChannel directory = FileChannel.open(path.toAbsolutePath().getParent(), StandardOpenOption.READ)) {
+                directory.force(true);
+            }
+            unsyncedName = false;
+        }
+        synced = sequence;
+    }
+
+    private static void writeAll(FileChannel to, ByteBuffer bytes, long at) throws IOException {
+        long position = at;
+        while (bytes.hasRemaining()) {
+            position += to.write(bytes, position);
+        }
+    }
+
+    // ---- reading
+
+    /** What stands behind the last record was being written when the process ended: it was not durable. */
+    private void replay(ByteBuffer in) throws IOException {
+        for (int at = nextHead(in, 0); at >= 0; at = nextHead(in, at)) {
+            long number = in.getLong(at + 16);
+            boolean isFirst = sequence == 0;
+            if (isFirst ? at != 0 : number != sequence + 1) {
+                damaged++;
+                if (in.getLong(at + 24) > sequence) {
+                    Arrays.fill(written, null);
+                    liveBytes = 0;
+                }
+            }
+            sequence = number;
+            at += take(in, at);
+        }
+    }
+
+    /** Takes one record; its length. */
+    private int take(ByteBuffer in, int at) throws IOException {
+        int slot = in.getInt(at + 8);
+        byte[] body = new byte[in.getInt(at + 12)];
+        in.get(at + HEAD_BYTES, body);
+        boolean whole = crc(ByteBuffer.wrap(body)) == in.getInt(at + 32);
+        damaged += whole ? 0 : 1;
+        byte kind = in.get(at + 4);
+        if (kind == LAYOUT) {
+            if (whole && !Arrays.equals(body, Arrays.copyOf(layout, padded(layout.length)))) {
+                throw new OtherLayoutException(path);
+            }
+        } else if (slot >= 0 && slot < written.length) {
+            byte[] old = written[slot];
+            liveBytes -= old == null ? 0 : HEAD_BYTES + padded(old.length);
+            written[slot] = kind == WRITTEN && whole ? body : null;
+            liveBytes += written[slot] == null ? 0 : HEAD_BYTES + padded(body.length);
+        }
+        return HEAD_BYTES + body.length;
+    }
+
+    private static boolean isHead(ByteBuffer in, int at) {
+        int body = in.getInt(at + 12);
+        return in.getInt(at) == MAGIC && body >= 0 && body <= MAX_BODY && body % 8 == 0
+                && body <= in.limit() - at - HEAD_BYTES
+                && crc(in.slice(at, HEAD_BYTES - Integer.BYTES)) == in.getInt(at + HEAD_BYTES - Integer.BYTES);
+    }
+
+    /** Where the next head stands, from there on; negative when there is none. */
+    private static int nextHead(ByteBuffer in, int from) {
+        for (int at = from; at + HEAD_BYTES <= in.limit(); at += 8) {
+            if (isHead(in, at)) {
+                return at;
+            }
+        }
+        return -1;
+    }
+
+    private static int padded(int bytes) {
+        return (bytes + 7) & -8;
+    }
+
+    private static ByteBuffer buffer(int bytes) {
+        return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
+    }
+
+    private static int crc(ByteBuffer bytes) {
+        CRC32C crc = new CRC32C();
+        crc.update(bytes);
+        return (int) crc.getValue();
+    }
+
+    @Override
+    public synchronized void close() {
+        try {
+            channel.close();
+        } catch (IOException e) {
+            // Everything that counts was synced before.
+            pending.clear();
+        }
+    }
+}
