@@ -95,7 +95,7 @@ final class Copies {
             copy(read, chunk, lane);
         } catch (CudaException e) {
             // A part of it may have been queued.
-            read.fail(ReadStatus.REFUSED, e.asMooncake());
+            fail(read, e);
             try {
                 lane.settle(e);
             } finally {
@@ -128,6 +128,10 @@ final class Copies {
         } else {
             lane.stream.copy(buffers.address(chunk.place), read.sourceAddress(chunk.position), chunk.length);
         }
+    }
+
+    private static void fail(DeviceRead read, CudaException why) {
+        read.fail(why.isFatal() ? ReadStatus.UNREACHABLE : ReadStatus.REFUSED, why.asMooncake());
     }
 
     private static MooncakeException freed(DeviceRead read, RuntimeException why) {
@@ -204,7 +208,7 @@ final class Copies {
         try {
             read.queue(onward.stream, buffers.address(chunk.place), chunk.position, chunk.length);
         } catch (CudaException e) {
-            read.fail(ReadStatus.REFUSED, e.asMooncake());
+            fail(read, e);
             try {
                 onward.settle(e);
             } finally {

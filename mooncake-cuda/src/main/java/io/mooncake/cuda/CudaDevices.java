@@ -179,8 +179,15 @@ public final class CudaDevices {
      * @return to be closed before the memory is freed
      * @throws MooncakeException OUT_OF_MEMORY where the limit or the system refuses; IN_USE when a part is pinned already
      */
-    public AutoCloseable pin(MemorySegment memory) {
+    public Pin pin(MemorySegment memory) {
         return pins.pin(memory.address(), memory.byteSize());
+    }
+
+    /** Host memory that is pinned. */
+    public interface Pin extends AutoCloseable {
+        /** Lets the memory go; whatever the runtime says, no copy takes it for pinned from now on. The second time does nothing. */
+        @Override
+        void close();
     }
 
     /**

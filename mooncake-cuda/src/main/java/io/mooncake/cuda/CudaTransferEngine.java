@@ -3,6 +3,7 @@ package io.mooncake.cuda;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.Memory.FileMemory;
+import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
@@ -73,10 +74,13 @@ public final class CudaTransferEngine implements TransferEngine {
             return lost;
         }
         Region source = context.regions().readable(region);
-        return switch (source == null ? null : source.memory()) {
+        if (source == null) {
+            return HOST;
+        }
+        return switch (source.memory()) {
             case DeviceMemory memory -> memory.device() == device.number() ? here : otherDevice;
             case FileMemory _ -> IN_A_FILE;
-            case null, default -> HOST;
+            case HostMemory _ -> HOST;
         };
     }
 

@@ -61,7 +61,7 @@ final class HostPins {
     }
 
     /** The parts of one piece of memory. */
-    final class Pinned implements AutoCloseable {
+    final class Pinned implements CudaDevices.Pin {
         private final long bytes;
         private final Deque<HostPin> parts = new ArrayDeque<>();
         /** Of the memory itself, where it was reserved for this. */
@@ -94,7 +94,6 @@ final class HostPins {
             }
         }
 
-        /** Lets the memory go; whatever the runtime says, no copy takes it for pinned from now on. */
         @Override
         public synchronized void close() {
             if (closed) {

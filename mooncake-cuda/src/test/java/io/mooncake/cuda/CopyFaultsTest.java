@@ -84,7 +84,7 @@ class CopyFaultsTest {
                 MemorySegment to = each.filled(3 * MIB, EngineRig.FILL);
                 assertEquals(ReadStatus.OK, ended(each, node.read(source, 0, 3 * MIB, node.own(to))).status);
                 assertTrue(EngineRig.holdsPattern(to, 0, 3 * MIB, 0));
-                assertEquals(each == rig ? 3 * MIB : 0, node.count(Counter.BYTES_STAGED));
+                assertEquals(each.equals(rig) ? 3 * MIB : 0, node.count(Counter.BYTES_STAGED));
             }
         }
         assertEquals(before, EmulatedCuda.statistics().pageable(), "the runtime was given memory that is not pinned");

@@ -3,7 +3,6 @@ package io.mooncake.cuda;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.mooncake.core.base.ByteSize;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Stream;
 import io.mooncake.core.pool.DramPool;
@@ -32,7 +31,7 @@ class CudaExampleTest {
     void shouldRun() {
         CudaDevices devices = CudaDevices.open(CudaConfig.defaults());
         devices.describe().forEach(line -> assertTrue(line.startsWith("device "), line));
-        List<SizeClass> classes = List.of(new SizeClass(ByteSize.parse("1MiB"), 4));
+        List<SizeClass> classes = List.of(new SizeClass(1 << 20, 4));
         try (VramPool pool = devices.pool(0, classes);
                 DramPool host = new DramPool("dram", classes, devices.pinned(MemorySource.anonymous()))) {
             MemorySegment bytes = ((Memory.HostMemory) host.memory()).segment().asSlice(0, 1 << 20).fill((byte) 42);

@@ -195,7 +195,7 @@ class HandOversTest {
     }
 
     @Test
-    void shouldWriteHostMemoryAndRefuseWhatHasNoOrder() throws Exception {
+    void shouldWriteHostMemoryAndRefuseWhatHasNoOrder() {
         CudaDevices devices = new CudaDevices(NativeRuntime.INSTANCE, CudaConfig.defaults());
         try (VramPool pool = devices.pool(0, List.of(new SizeClass(BYTES, 2))); Arena arena = Arena.ofShared()) {
             int slot = pool.reserve(BYTES);
@@ -209,7 +209,7 @@ class HandOversTest {
             assertRefused(() -> pool.streams().write(pool.offset(slot), Memory.of(host), new Stream(stream)),
                     Kind.UNSUPPORTED, "pin");
             seen.fill((byte) 0);
-            try (AutoCloseable pin = devices.pin(host)) {
+            try (CudaDevices.Pin pin = devices.pin(host)) {
                 pool.streams().write(pool.offset(slot), Memory.of(host), new Stream(stream)).await();
                 assertEquals(-1, seen.mismatch(host), pin::toString);
             }

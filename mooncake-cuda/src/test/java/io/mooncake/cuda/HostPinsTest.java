@@ -43,7 +43,7 @@ class HostPinsTest {
     }
 
     @Test
-    void shouldRefuseBeyondTheLimitAndWhatIsPinnedAlready() throws Exception {
+    void shouldRefuseBeyondTheLimitAndWhatIsPinnedAlready() {
         CudaDevices devices = new CudaDevices(NativeRuntime.INSTANCE, CudaConfig.defaults().withPinLimit(2 << 20));
         try (Arena arena = Arena.ofShared()) {
             MemorySegment memory = arena.allocate(3 << 20, 4096);
@@ -51,7 +51,7 @@ class HostPinsTest {
             assertEquals(Kind.OUT_OF_MEMORY, limit.kind());
             assertTrue(limit.getMessage().contains("3.00 MiB") && limit.getMessage().contains("cuda.pinLimit"),
                     limit::getMessage);
-            AutoCloseable pin = devices.pin(memory.asSlice(0, 1 << 20));
+            CudaDevices.Pin pin = devices.pin(memory.asSlice(0, 1 << 20));
             MooncakeException twice = assertThrows(MooncakeException.class,
                     () -> devices.pin(memory.asSlice(4096, 4096)));
             assertEquals(Kind.IN_USE, twice.kind());
