@@ -158,7 +158,7 @@ final class Pull implements TransferWork, ReadListener {
                 ? null
                 : tier == Tier.SLOW
                         ? node.sources().fileEngine()
-                        : node.sources().engineTo(owner, source.region(), length);
+                        : node.sources().engineTo(owner, source.region(), length, part.piece.destination());
         if (owner == null || engine == null) {
             return mayRetry(part, Outcome.UNREACHABLE,
                     new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));

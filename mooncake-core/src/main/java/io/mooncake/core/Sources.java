@@ -1,5 +1,6 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
@@ -68,10 +69,26 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         return fits && !part.tried.contains(ref);
     }
 
-    /** The engine that moves so many bytes of a region best. */
+    /** The engine that moves so many bytes of a region best to where they go; where none can write there, one that says so. */
     @Nullable
-    TransferEngine engineTo(Peer peer, int region, long bytes) {
-        return PathChoice.choose(engines, peer, region, bytes, costs);
+    TransferEngine engineTo(Peer peer, int region, long bytes, Destination to) {
+        TransferEngine best = PathChoice.choose(engines, peer, region, bytes, costs);
+        Memory into = switch (to) {
+            case Destination.At at -> at.region().memory();
+            case Destination.Pages pages -> pages.region().memory();
+            case Destination.Replica _ -> null;
+        };
+        if (best == null || into == null || best.reaches(peer, region, into)) {
+            return best;
+        }
+        for (int i = 0; i < engines.size(); i++) {
+            TransferEngine engine = engines.get(i);
+            if (engine.reaches(peer, region, into)
+                    && PathChoice.rank(bytes, engine.route(peer, region)) != PathChoice.NEVER) {
+                return engine;
+            }
+        }
+        return best;
     }
 
     /** The engine that brings blocks into this node's slow tier; null when there is none. */

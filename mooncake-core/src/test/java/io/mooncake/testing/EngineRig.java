@@ -135,6 +135,11 @@ public abstract class EngineRig implements AutoCloseable {
         side.engine.poller().onClose();
     }
 
+    /** What a segment of the rig's is to engines; by default host memory. */
+    protected Memory memoryOf(MemorySegment segment) {
+        return Memory.of(segment);
+    }
+
     /** Memory of a node that peers may read, with the pattern in it; by default a region without guards. */
     public Source source(Side owner, long bytes) {
         MemorySegment pattern = pattern(bytes);
@@ -297,7 +302,7 @@ public abstract class EngineRig implements AutoCloseable {
 
         /** Registers memory. */
         public Region register(MemorySegment segment, Access access) {
-            Region region = regions.register(Memory.of(segment), access);
+            Region region = regions.register(memoryOf(segment), access);
             if (access == Access.GUARDED) {
                 guards.guarded.add(region.id());
             }

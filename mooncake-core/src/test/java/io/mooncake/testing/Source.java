@@ -19,7 +19,9 @@ import java.lang.foreign.MemorySegment;
 public record Source(Side owner, Region region, long base, MemorySegment bytes, long guardOffset) {
     /** All of the region that it is a part of. */
     public Source wholeRegion() {
-        return new Source(owner, region, 0, ((HostMemory) region.memory()).segment(), guardOffset);
+        return bytes.byteSize() == region.length()
+                ? this
+                : new Source(owner, region, 0, ((HostMemory) region.memory()).segment(), guardOffset);
     }
 
     /** Bytes there are. */

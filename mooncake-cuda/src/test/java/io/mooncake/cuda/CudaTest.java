@@ -1,34 +1,22 @@
 package io.mooncake.cuda;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
-import static org.junit.jupiter.api.Assertions.assertNotNull;
-import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeFalse;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.cuda.runtime.ffi.CudaLibrary;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The real CUDA runtime of this machine, with and without a GPU. */
+/** Whether there is a GPU, and what is opened then. */
+@Tag("gpu")
 class CudaTest {
-
-    @Test
-    void shouldSayWhyInOneSentenceWhenTheRealRuntimeHasNoGpu() {
-        assumeFalse(Cuda.isAvailable(), "this machine has a GPU");
-        assumeTrue(Cuda.unavailabilityCause() instanceof UnsupportedOperationException,
-                () -> "a CUDA runtime is needed: " + Cuda.unavailabilityCause());
-
-        Throwable cause = Cuda.unavailabilityCause();
-
-        assertNotNull(cause);
-        String sentence = String.valueOf(cause.getMessage());
-        assertTrue(sentence.startsWith("no usable GPU: libcudart.so"), sentence);
-        assertTrue(sentence.contains("error 35") || sentence.contains("error 100"), sentence);
-        assertFalse(sentence.contains("\n"), sentence);
-        assertSame(cause, Cuda.unavailabilityCause());
+    @BeforeAll
+    static void install() {
+        EmulatedCuda.install();
     }
 
     @Test
@@ -37,9 +25,26 @@ class CudaTest {
     }
 
     @Test
-    @Tag("gpu")
     void shouldGiveTheBindingsTheRuntimeThatCountedAGpu() {
-        assumeTrue(Cuda.isAvailable(), () -> "a GPU is needed: " + Cuda.unavailabilityCause());
         assertTrue(CudaLibrary.lookup().find("cudaMemcpyAsync").isPresent());
+    }
+
+    @Test
+    void shouldOpenEveryDeviceAndSayHowTheyReachEachOther() {
+        CudaDevices devices = CudaDevices.open(CudaConfig.defaults());
+        assertTrue(devices.count() > 0);
+        assertEquals(devices.count(), devices.describe().size());
+        assertEquals(devices.count() * (devices.count() - 1), devices.links().size());
+        assertTrue(devices.describe().getFirst().startsWith("device 0 at 0000:"), devices.describe()::toString);
+    }
+
+    @Test
+    void shouldRefuseSettingsThatCannotWork() {
+        for (Runnable wrong : new Runnable[]{() -> CudaConfig.defaults().withChunks(1, 4),
+                () -> CudaConfig.defaults().withChunks(1 << 20, 0), () -> CudaConfig.defaults().withPinLimit(-1)}) {
+            MooncakeException e = assertThrows(MooncakeException.class, wrong::run);
+            assertEquals(Kind.CONFIG_ERROR, e.kind());
+            assertTrue(e.getMessage().startsWith("cuda."), e::getMessage);
+        }
     }
 }

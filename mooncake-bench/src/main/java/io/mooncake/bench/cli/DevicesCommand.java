@@ -1,6 +1,10 @@
 package io.mooncake.bench.cli;
 
 import io.mooncake.core.base.ByteSize;
+import io.mooncake.cuda.Cuda;
+import io.mooncake.cuda.CudaConfig;
+import io.mooncake.cuda.CudaDevices;
+import io.mooncake.cuda.PeerLink;
 import io.mooncake.rdma.Rdma;
 import io.mooncake.rdma.RdmaConfig;
 import io.mooncake.rdma.RdmaSurvey;
@@ -11,14 +15,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** What this machine has for RDMA, what a node would use of it and why, and what is wrong with limits and links. */
-@Command(name = "devices", sortOptions = false, mixinStandardHelpOptions = true, versionProvider = Main.Version.class, description = "Shows the RDMA devices: what is there, what a node would use and why, what is wrong with limits and links. Exit code 1 when a node could use none.")
+/** What this machine has for RDMA, what a node would use of it and why, and what is wrong with limits and links; and its GPUs. */
+@Command(name = "devices", sortOptions = false, mixinStandardHelpOptions = true, versionProvider = Main.Version.class, description = "Shows the RDMA devices: what is there, what a node would use and why, what is wrong with limits and links; and the GPUs. Exit code 1 when a node could use no RDMA device.")
 final class DevicesCommand implements Callable<Integer> {
 
     @Spec
@@ -42,10 +47,25 @@ final class DevicesCommand implements Callable<Integer> {
         Json.checkWritable(json);
         RdmaSurvey survey = Rdma.survey(new RdmaConfig.Devices(devices, port, gid));
         print(survey, spec.commandLine().getOut());
+        List<String> gpus = gpus();
+        gpus.forEach(line -> spec.commandLine().getOut().printf("GPU: %s%n", line));
+        spec.commandLine().getOut().flush();
         if (json != null) {
-            Json.write(json, toJson(survey));
+            Map<String, Object> result = toJson(survey);
+            result.put("gpus", gpus);
+            Json.write(json, result);
         }
         return survey.isUsable() ? Main.OK : Main.FAILED;
+    }
+
+    /** A line for each, and for each way from one to another; or why there is none. */
+    private static List<String> gpus() {
+        Throwable why = Cuda.unavailabilityCause();
+        if (why != null) {
+            return List.of("none: " + why.getMessage());
+        }
+        CudaDevices gpus = CudaDevices.open(CudaConfig.defaults());
+        return Stream.concat(gpus.describe().stream(), gpus.links().stream().map(PeerLink::toString)).toList();
     }
 
     static void print(RdmaSurvey survey, PrintWriter out) {

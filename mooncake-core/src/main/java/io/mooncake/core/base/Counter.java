@@ -82,6 +82,8 @@ public enum Counter {
     BYTES_PULLED,
     /** Bytes sent to peers that pull. */
     BYTES_SERVED,
+    /** Bytes between a device and other memory that went by pinned memory, since one of the two is not pinned, or two devices can't reach each other. */
+    BYTES_STAGED,
     /** Ranges of reads, one READ each, served whole. */
     READS_SERVED,
     /** Reads refused because the guard had changed. */

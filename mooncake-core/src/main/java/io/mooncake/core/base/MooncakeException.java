@@ -41,6 +41,8 @@ public final class MooncakeException extends RuntimeException {
         STALE_VERSION(Category.RECOMPUTE),
         /** The owner is another process life than the reference names. */
         STALE_INCARNATION(Category.RECOMPUTE),
+        /** A device failed for good: what it held is gone until the process is started again. */
+        DEVICE_LOST(Category.RECOMPUTE),
         /** Somebody else holds the thing. */
         IN_USE(Category.RETRY),
         /** No memory; the message says what holds it. */

@@ -68,7 +68,7 @@ final class Caretaker {
     }
 
     int doWork(long nowNs) {
-        return drainMarks() + freeLent() + (table.closed ? 0 : evictor.evict(nowNs));
+        return table.streamEnds.doWork() + drainMarks() + freeLent() + (table.closed ? 0 : evictor.evict(nowNs));
     }
 
     // ---- marks

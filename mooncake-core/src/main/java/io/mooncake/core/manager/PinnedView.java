@@ -8,6 +8,7 @@ import io.mooncake.core.base.Stream;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.pool.StreamOrder;
 import io.mooncake.core.transfer.SharedBlock;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
@@ -154,8 +155,20 @@ final class PinnedView implements BlockView {
 
     @Override
     public void closeAfter(Stream stream) {
-        throw new MooncakeException(Kind.UNSUPPORTED,
-                this + " is in tier " + tier() + ", which has no streams: synchronize, then close()");
+        Entry open = entry;
+        StreamOrder order = open == null ? null : open.space.pool().streams();
+        if (order == null) {
+            throw new MooncakeException(Kind.UNSUPPORTED,
+                    this + " is in tier " + tier() + ", which has no streams: synchronize, then close()");
+        }
+        StreamOrder.Work before = order.mark(stream);
+        Entry mine = (Entry) ENTRY.getAndSet(this, (Entry) null);
+        if (mine != null) {
+            table.streamEnds.add(before, () -> {
+                table.unpin(mine);
+                counters.increment(Counter.VIEWS);
+            });
+        }
     }
 
     @Override

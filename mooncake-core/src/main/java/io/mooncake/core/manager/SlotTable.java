@@ -47,6 +47,7 @@ final class SlotTable {
     final MarkStack marks;
     final ConcurrentHashMap<BlockId, Entry> blocks = new ConcurrentHashMap<>();
     final ForetoldUses foretold;
+    final StreamEnds streamEnds = new StreamEnds();
     /** The highest version counter of what was kept from before this process. */
     final long storedCounter;
 

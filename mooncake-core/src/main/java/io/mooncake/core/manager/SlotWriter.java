@@ -11,8 +11,12 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.manager.SlotTable.Published;
+import io.mooncake.core.pool.StreamOrder;
+import io.mooncake.core.pool.StreamOrder.Work;
 import java.lang.foreign.MemorySegment;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
@@ -38,6 +42,8 @@ final class SlotWriter implements BlockWriter {
     private final long deadlineNs;
     private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.OPEN);
     private volatile Result result = Result.OPEN;
+    /** Copies that may still run: while they do, nobody else gets the slot. */
+    private final List<Work> works = new ArrayList<>(0);
 
     SlotWriter(Writers writers, Lease lease, long deadlineNs) {
         this.writers = writers;
@@ -97,17 +103,35 @@ final class SlotWriter implements BlockWriter {
     @Override
     public void write(long offset, Memory source) {
         checkWritable();
-        if (!(source instanceof HostMemory from)) {
+        Bounds.check(this, offset, source.length(), length());
+        StreamOrder order = lease.space().pool().streams();
+        if (order != null) {
+            order.write(lease.offset() + offset, source);
+        } else if (source instanceof HostMemory from) {
+            MemorySegment.copy(from.segment(), 0, host(), offset, source.length());
+        } else {
             throw new MooncakeException(Kind.UNSUPPORTED,
                     this + " can't read " + source + ": copy it into host memory first");
         }
-        Bounds.check(this, offset, source.length(), length());
-        MemorySegment.copy(from.segment(), 0, host(), offset, source.length());
     }
 
     @Override
     public void write(long offset, Memory source, Stream stream) {
-        throw new MooncakeException(Kind.UNSUPPORTED, this + " is in a tier without streams: write without one");
+        checkWritable();
+        Bounds.check(this, offset, source.length(), length());
+        StreamOrder order = lease.space().pool().streams();
+        if (order == null) {
+            throw new MooncakeException(Kind.UNSUPPORTED, this + " is in a tier without streams: write without one");
+        }
+        // Kept before: a copy that was begun is waited for, whatever happens next.
+        works.add(order.write(lease.offset() + offset, source, stream));
+    }
+
+    /** The bytes count only when all of them are there; a copy that failed leaves the writer as it was, to be aborted. */
+    private void awaitWorks() {
+        while (!works.isEmpty()) {
+            works.removeLast().await();
+        }
     }
 
     private void checkWritable() {
@@ -138,6 +162,7 @@ final class SlotWriter implements BlockWriter {
                     this + " can't be sealed with 0 valid bytes: abort it, there are no empty blocks");
         }
         Bounds.check(this, 0, validBytes, length());
+        awaitWorks();
         begin();
         try {
             Published published = writers.publish(lease, validBytes, held);
@@ -152,7 +177,7 @@ final class SlotWriter implements BlockWriter {
     public void abort() {
         begin();
         try {
-            writers.abort(lease);
+            writers.abort(lease, works);
         } finally {
             end();
         }
@@ -165,7 +190,7 @@ final class SlotWriter implements BlockWriter {
         }
         if (phase.compareAndSet(Phase.OVERTAKEN, Phase.STALE)) {
             result = Result.ABORTED;
-            writers.stale(lease);
+            writers.stale(lease, works);
         }
         throw over(phase.get());
     }

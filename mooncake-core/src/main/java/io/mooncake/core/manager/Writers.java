@@ -10,8 +10,11 @@ import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.manager.SlotTable.Published;
+import io.mooncake.core.pool.StreamOrder.Work;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -202,13 +205,36 @@ final class Writers {
     }
 
     void abort(Lease lease) {
-        config.counters().increment(Counter.WRITES_ABORTED);
-        table.giveBack(lease);
+        abort(lease, new ArrayList<>(0));
     }
 
-    void stale(Lease lease) {
+    void abort(Lease lease, List<Work> works) {
+        config.counters().increment(Counter.WRITES_ABORTED);
+        giveBack(lease, works);
+    }
+
+    void stale(Lease lease, List<Work> works) {
         config.counters().increment(Counter.WRITES_STALE);
-        table.giveBack(lease);
+        giveBack(lease, works);
+    }
+
+    /** Quarantined as long as devices still write into it. */
+    private void giveBack(Lease lease, List<Work> works) {
+        works.removeIf(Work::hasEnded);
+        if (works.isEmpty()) {
+            table.giveBack(lease);
+            return;
+        }
+        table.quarantine(lease);
+        AtomicInteger left = new AtomicInteger(works.size());
+        for (Work work : works) {
+            table.streamEnds.add(work, () -> {
+                if (left.decrementAndGet() == 0) {
+                    table.released(lease);
+                }
+            });
+        }
+        works.clear();
     }
 
     void abandon(Lease lease) {

@@ -65,6 +65,15 @@ public interface BlockPool extends AutoCloseable {
     }
 
     /**
+     * How the pool's memory is written and read that the host can't address.
+     *
+     * @return null for host memory
+     */
+    default @Nullable StreamOrder streams() {
+        return null;
+    }
+
+    /**
      * How many slots there are.
      *
      * @return more than 0; slots are 0 to that - 1

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Who has the slots of a pool, whatever they are slots of: free, used, quarantined. Any thread; reserve, release and quarantine are O(1) in
+ * Who has the slots of a pool, whatever they are slots of: free, used, quarantined; for pools here and in other modules. Any thread; reserve, release and quarantine are O(1) in
  * the number of slots, take no lock and allocate nothing.
  *
  * <p>Slots are numbered by ascending length and start on multiples of the pool's alignment, at an offset that is stored. Each has a state of its
@@ -25,7 +25,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * hence any look at it adds up, and closing is decided in the same step that sees nothing used.
  */
-final class SlotBook {
+public final class SlotBook {
     private static final int NONE = BlockPool.NONE;
     private static final int MAX_NAMED_SLOTS = 16;
 
@@ -57,7 +57,7 @@ final class SlotBook {
      * @param alignment of the slots' offsets, a power of two
      * @throws MooncakeException CONFIG_ERROR for no class or a sum that overflows
      */
-    SlotBook(String name, List<SizeClass> classes, long alignment) {
+    public SlotBook(String name, List<SizeClass> classes, long alignment) {
         this(name, classes, alignment, new BitSet());
     }
 
@@ -125,26 +125,52 @@ final class SlotBook {
         return Math.addExact(blockBytes, alignment - 1) & -alignment;
     }
 
-    /** Of all slots together, with what lies between them. */
-    long bytes() {
+    /**
+     * Of all slots together, with what lies between them.
+     *
+     * @return more than 0
+     */
+    public long bytes() {
         return bytes;
     }
 
-    int slots() {
+    /**
+     * {@link BlockPool#slots}.
+     *
+     * @return more than 0
+     */
+    public int slots() {
         return offsets.length;
     }
 
-    long offset(int slot) {
+    /**
+     * {@link BlockPool#offset}.
+     *
+     * @param slot which
+     * @return its stored offset
+     */
+    public long offset(int slot) {
         check(slot);
         return offsets[slot];
     }
 
-    long slotBytes(int slot) {
+    /**
+     * {@link BlockPool#slotBytes}.
+     *
+     * @param slot which
+     * @return bytes
+     */
+    public long slotBytes(int slot) {
         check(slot);
         return classBytes[classOf(slot)];
     }
 
-    long largestSlotBytes() {
+    /**
+     * {@link BlockPool#largestSlotBytes}.
+     *
+     * @return bytes
+     */
+    public long largestSlotBytes() {
         return classBytes[classBytes.length - 1];
     }
 
@@ -160,7 +186,14 @@ final class SlotBook {
         Bounds.check(this, slot, 1, offsets.length);
     }
 
-    int reserve(long length) {
+    /**
+     * {@link BlockPool#reserve}.
+     *
+     * @param length bytes needed
+     * @return a slot that is the caller's alone, or {@link BlockPool#NONE}
+     * @throws MooncakeException OUT_OF_BOUNDS for a length that no slot has, CLOSED
+     */
+    public int reserve(long length) {
         if (length <= 0 || length > largestSlotBytes()) {
             throw new MooncakeException(Kind.OUT_OF_BOUNDS,
                     this + ": no slot is for " + length + " bytes: the longest have "
@@ -201,7 +234,13 @@ final class SlotBook {
         return new MooncakeException(Kind.CLOSED, this + " is closed");
     }
 
-    void release(int slot) {
+    /**
+     * {@link BlockPool#release}.
+     *
+     * @param slot which
+     * @throws MooncakeException ILLEGAL_STATE when the slot is free already
+     */
+    public void release(int slot) {
         check(slot);
         int before = (int) STATE.getVolatile(states, slot);
         while (before != FREE) {
@@ -216,7 +255,13 @@ final class SlotBook {
         throw new MooncakeException(Kind.ILLEGAL_STATE, this + ": slot " + slot + " is free already: release it once");
     }
 
-    void quarantine(int slot) {
+    /**
+     * {@link BlockPool#quarantine}.
+     *
+     * @param slot which
+     * @throws MooncakeException ILLEGAL_STATE when the slot is not used
+     */
+    public void quarantine(int slot) {
         check(slot);
         if (!STATE.compareAndSet(states, slot, USED, QUARANTINED)) {
             throw new MooncakeException(Kind.ILLEGAL_STATE, this + ": slot " + slot
@@ -225,15 +270,24 @@ final class SlotBook {
         counts.addAndGet(ONE_QUARANTINED - ONE_USED);
     }
 
-    BlockPool.Usage usage() {
+    /**
+     * {@link BlockPool#usage}.
+     *
+     * @return numbers whose sum is the capacity
+     */
+    public BlockPool.Usage usage() {
         long now = counts.get();
         int used = (int) now;
         int quarantined = (int) ((now & ~CLOSED) >>> 32);
         return new BlockPool.Usage(used, quarantined, offsets.length - used - quarantined);
     }
 
-    /** Nobody can reserve from now on; throws when a slot is somebody's. */
-    void close() {
+    /**
+     * Nobody can reserve from now on.
+     *
+     * @throws MooncakeException IN_USE, naming the slots, when a slot is somebody's
+     */
+    public void close() {
         long open = counts.accumulateAndGet(CLOSED, (now, flag) -> now | flag) & ~CLOSED;
         if (open != 0) {
             throw new MooncakeException(Kind.IN_USE, this + " still has " + usage() + ": " + named(USED, "used") + ", "
@@ -252,6 +306,7 @@ final class SlotBook {
         return text.append(found > MAX_NAMED_SLOTS ? ", ...]" : "]").toString();
     }
 
+    /** For messages. */
     @Override
     public String toString() {
         return "pool " + name + " of " + offsets.length + " slots";

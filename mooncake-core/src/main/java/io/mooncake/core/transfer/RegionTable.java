@@ -1,7 +1,10 @@
 package io.mooncake.core.transfer;
 
+import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.FileMemory;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Waiter;
 import java.util.List;
@@ -70,6 +73,32 @@ public final class RegionTable {
      */
     public @Nullable Region find(int id) {
         return regions.get(id);
+    }
+
+    /**
+     * Why a read of one of these regions can't be served, as far as its owner sees; for engines that read inside the node.
+     *
+     * @param read what and where from
+     * @return null when it can
+     */
+    public @Nullable MooncakeException refusal(GuardedRead read) {
+        Region source = readable(read.region());
+        if (source == null) {
+            return new MooncakeException(Kind.OUT_OF_BOUNDS,
+                    read + ": no such readable region; it was closed or was never registered");
+        }
+        if (!Bounds.contains(read.offset(), read.length(), source.length())) {
+            return new MooncakeException(Kind.OUT_OF_BOUNDS,
+                    source + ": offset " + read.offset() + " + " + read.length()
+                            + " > length " + source.length() + " (or negative)");
+        }
+        if ((source.access() == Access.GUARDED) != (read.guardOffset() != GuardedRead.NO_GUARD)) {
+            return new MooncakeException(Kind.UNAUTHORIZED, source + " is "
+                    + (source.access() == Access.GUARDED
+                            ? "read only together with a guard"
+                            : "a region without guards"));
+        }
+        return null;
     }
 
     /**

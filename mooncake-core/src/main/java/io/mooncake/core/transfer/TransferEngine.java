@@ -1,5 +1,7 @@
 package io.mooncake.core.transfer;
 
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
 import java.nio.ByteBuffer;
@@ -45,6 +47,19 @@ public interface TransferEngine {
      * @return facts and their reason
      */
     Route route(Peer peer, int region);
+
+    /**
+     * Whether the engine can bring bytes of a region of a peer into such memory, where {@link #route} says that it can read them. Any thread;
+     * allocates nothing.
+     *
+     * @param peer who has the bytes
+     * @param region the peer's number of the region
+     * @param destination memory of this node
+     * @return for host memory, unless the engine says otherwise
+     */
+    default boolean reaches(Peer peer, int region, Memory destination) {
+        return destination instanceof HostMemory;
+    }
 
     /**
      * Accepts a read. Any thread.

@@ -74,7 +74,16 @@ final class Fixture implements AutoCloseable {
     }
 
     private Fixture(List<SizeClass> classes, int cachedBlocks, boolean checksums, ForeignPins foreignPins) {
-        pool = new DramPool("dram", classes, MemorySource.anonymous(), checksums);
+        this(new DramPool("dram", classes, MemorySource.anonymous(), checksums), cachedBlocks, foreignPins);
+    }
+
+    /** Of a pool that keeps whatever there is room for. */
+    Fixture(BlockPool pool) {
+        this(pool, pool.slots(), ForeignPins.NONE);
+    }
+
+    private Fixture(BlockPool pool, int cachedBlocks, ForeignPins foreignPins) {
+        this.pool = pool;
         Waiter waiter = this::await;
         region = new RegionTable(SELF, waiter, () -> now, TIMEOUT).register(pool.memory(), Access.GUARDED);
         manager = new BlockManager(

@@ -9,6 +9,7 @@ import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.Tier;
+import io.mooncake.testing.BlockPoolContract;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -27,7 +28,7 @@ final class DramPoolTest extends BlockPoolContract {
     Path directory = Path.of("");
 
     @Override
-    BlockPool open() {
+    protected BlockPool open() {
         return new DramPool("test", List.of(new SizeClass(4096, 2), new SizeClass(100, 4)), MemorySource.anonymous());
     }
 

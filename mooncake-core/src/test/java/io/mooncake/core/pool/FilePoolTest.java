@@ -1,5 +1,6 @@
 package io.mooncake.core.pool;
 
+import io.mooncake.testing.BlockPoolContract;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -13,7 +14,7 @@ final class FilePoolTest extends BlockPoolContract {
     Path folder;
 
     @Override
-    BlockPool open() {
+    protected BlockPool open() {
         try {
             return new FilePool("file", Files.createTempDirectory(folder, "pool"),
                     List.of(new SizeClass(4096, 2), new SizeClass(100, 4)), true);

@@ -1,7 +1,5 @@
 package io.mooncake.core.transfer.local;
 
-import io.mooncake.core.base.Bounds;
-import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -30,7 +28,8 @@ import org.jspecify.annotations.Nullable;
 public final class LocalTransferEngine implements TransferEngine, ChunkSource {
     private static final String NAME = "local";
     private static final Route HERE = new Route(Locality.NODE, true, Health.READY, "the block is on this node");
-    private static final Route IN_A_FILE = new Route(Locality.NODE, false, Health.NONE, "the block is in a file");
+    private static final Route NOT_IN_HOST_MEMORY = new Route(Locality.NODE, false, Health.NONE,
+            "the block is not in host memory");
     private static final Route ELSEWHERE = new Route(Locality.NODE, false, Health.NONE, "the block is on another node");
 
     private final EngineContext context;
@@ -63,7 +62,7 @@ public final class LocalTransferEngine implements TransferEngine, ChunkSource {
             return ELSEWHERE;
         }
         Region source = context.regions().readable(region);
-        return source != null && source.memory() instanceof FileMemory ? IN_A_FILE : HERE;
+        return source == null || source.memory() instanceof HostMemory ? HERE : NOT_IN_HOST_MEMORY;
     }
 
     private boolean isHere(Peer peer) {
@@ -98,24 +97,13 @@ public final class LocalTransferEngine implements TransferEngine, ChunkSource {
 
     @Override
     public @Nullable MooncakeException refusal(GuardedRead read) {
+        MooncakeException refusal = context.regions().refusal(read);
+        if (refusal != null) {
+            return refusal;
+        }
         Region source = context.regions().readable(read.region());
-        if (source == null) {
-            return new MooncakeException(Kind.OUT_OF_BOUNDS,
-                    read + ": no such readable region; it was closed or was never registered");
-        }
-        if (!Bounds.contains(read.offset(), read.length(), source.length())) {
-            return new MooncakeException(Kind.OUT_OF_BOUNDS,
-                    source + ": offset " + read.offset() + " + " + read.length()
-                            + " > length " + source.length() + " (or negative)");
-        }
-        if ((source.access() == Access.GUARDED) != (read.guardOffset() != GuardedRead.NO_GUARD)) {
-            return new MooncakeException(Kind.UNAUTHORIZED, source + " is "
-                    + (source.access() == Access.GUARDED
-                            ? "read only together with a guard"
-                            : "a region without guards"));
-        }
-        return source.memory() instanceof HostMemory
-                ? null
+        return source == null || source.memory() instanceof HostMemory
+                ? null // Closed just now: copy() says so.
                 : new MooncakeException(Kind.UNSUPPORTED, "the local engine copies host memory only; " + read);
     }
 

@@ -46,6 +46,9 @@ public final class CudaLibrary {
             "cudaGetLastError", "cudaPeekAtLastError", "cudaGetErrorString", "cudaGetErrorName",
             "cudaRuntimeGetVersion", "cudaDriverGetVersion");
 
+    /** Bound by hand in {@link CudaCalls}, and needed as well. */
+    static final List<String> BY_HAND = List.of("cudaMemcpy2DAsync", "cudaDeviceFlushGPUDirectRDMAWrites");
+
     private static final int INSUFFICIENT_DRIVER = 35;
     private static final int NO_DEVICE = 100;
 
@@ -143,10 +146,12 @@ public final class CudaLibrary {
     }
 
     private static Opened validate(String name, SymbolLookup symbols) {
-        for (String symbol : REQUIRED) {
-            if (symbols.find(symbol).isEmpty()) {
-                return Opened.failed(name + " lacks the symbol " + symbol + ": install the CUDA runtime 13 or 12",
-                        null);
+        for (List<String> bound : List.of(REQUIRED, BY_HAND)) {
+            for (String symbol : bound) {
+                if (symbols.find(symbol).isEmpty()) {
+                    return Opened.failed(name + " lacks the symbol " + symbol + ": install the CUDA runtime 13 or 12",
+                            null);
+                }
             }
         }
         try (Arena arena = Arena.ofConfined()) {

@@ -5,12 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.cuda.EmulatedCuda;
 import io.mooncake.testing.CCompiler;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -24,6 +26,11 @@ class C127_NoLibcudartTest {
     @TempDir
     @SuppressWarnings("NullAway.Init")
     Path folder;
+
+    @BeforeAll
+    static void install() {
+        EmulatedCuda.install();
+    }
 
     @Test
     void shouldNameFileAndPropertyWhenTheFileIsMissing() {
@@ -42,11 +49,13 @@ class C127_NoLibcudartTest {
 
     @Test
     void shouldNameTheSymbolThatTheLibraryLacks() throws IOException {
-        List<String> functions = new ArrayList<>(CudaLibrary.REQUIRED);
-        functions.remove("cudaEventQuery");
-        Path stub = CCompiler.stubLibrary(folder.resolve("libcudart-old.so"), functions);
-        String sentence = failure(stub.toString());
-        assertTrue(sentence.contains(stub.toString()) && sentence.contains("cudaEventQuery"), sentence);
+        for (String absent : List.of("cudaEventQuery", "cudaMemcpy2DAsync")) {
+            List<String> functions = bound();
+            functions.remove(absent);
+            Path stub = CCompiler.stubLibrary(folder.resolve("libcudart-without-" + absent + ".so"), functions);
+            String sentence = failure(stub.toString());
+            assertTrue(sentence.contains(stub.toString()) && sentence.contains(absent), sentence);
+        }
     }
 
     @ParameterizedTest
@@ -69,8 +78,14 @@ class C127_NoLibcudartTest {
         assertEquals(CCompiler.boundFunctions(INCLUDES), CudaLibrary.REQUIRED);
     }
 
+    private static List<String> bound() {
+        List<String> functions = new ArrayList<>(CudaLibrary.REQUIRED);
+        functions.addAll(CudaLibrary.BY_HAND);
+        return functions;
+    }
+
     private Path stub(int error, int count) throws IOException {
-        return CCompiler.stubLibrary(folder.resolve("libcudart-stub.so"), CudaLibrary.REQUIRED, "cudaGetDeviceCount",
+        return CCompiler.stubLibrary(folder.resolve("libcudart-stub.so"), bound(), "cudaGetDeviceCount",
                 "int cudaGetDeviceCount(int *n) { *n = " + count + "; return " + error + "; }");
     }
 

@@ -1,4 +1,4 @@
-package io.mooncake.core.pool;
+package io.mooncake.testing;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
@@ -10,7 +10,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockState;
+import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.BlockPool.Usage;
+import io.mooncake.core.pool.GuardTable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -27,13 +29,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What every pool keeps to. A subclass opens one of two size classes: 4 slots of 100 bytes and 2 of 4096. */
-abstract class BlockPoolContract {
+public abstract class BlockPoolContract {
     private static final long SMALL = 100;
     private static final long LARGE = 4096;
 
     private final List<BlockPool> opened = new ArrayList<>();
 
-    abstract BlockPool open();
+    /** A new pool. */
+    protected abstract BlockPool open();
 
     private BlockPool pool() {
         BlockPool pool = open();
@@ -42,7 +45,7 @@ abstract class BlockPoolContract {
     }
 
     @AfterEach
-    void everySlotIsBack() {
+    public void everySlotIsBack() {
         for (BlockPool pool : opened) {
             assertEquals(new Usage(0, 0, pool.slots()), pool.usage());
             pool.close();
@@ -55,7 +58,7 @@ abstract class BlockPoolContract {
     }
 
     @Test
-    void shouldGiveDisjointSlotsThatAreLongEnough() {
+    public void shouldGiveDisjointSlotsThatAreLongEnough() {
         BlockPool pool = pool();
         assertEquals(6, pool.slots());
         assertEquals(LARGE, pool.largestSlotBytes());
@@ -77,7 +80,7 @@ abstract class BlockPoolContract {
     }
 
     @Test
-    void shouldFallBackToTheNextLongerClassAndReuseTheLastReleased() {
+    public void shouldFallBackToTheNextLongerClassAndReuseTheLastReleased() {
         BlockPool pool = pool();
         int[] small = IntStream.range(0, 4).map(i -> pool.reserve(1)).toArray();
         int large = pool.reserve(SMALL);
@@ -93,7 +96,7 @@ abstract class BlockPoolContract {
     }
 
     @Test
-    void shouldRefuseLengthsAndSlotsThatThereAreNot() {
+    public void shouldRefuseLengthsAndSlotsThatThereAreNot() {
         BlockPool pool = pool();
         assertEquals(Kind.OUT_OF_BOUNDS, kindOf(() -> pool.reserve(0)));
         assertEquals(Kind.OUT_OF_BOUNDS, kindOf(() -> pool.reserve(-1)));
@@ -107,7 +110,7 @@ abstract class BlockPoolContract {
     }
 
     @Test
-    void shouldKeepQuarantinedSlotsFromEverybody() {
+    public void shouldKeepQuarantinedSlotsFromEverybody() {
         BlockPool pool = pool();
         int a = pool.reserve(LARGE);
         int b = pool.reserve(LARGE);
@@ -124,7 +127,7 @@ abstract class BlockPoolContract {
     }
 
     @Test
-    void shouldNameTheSlotsThatKeepItOpen() {
+    public void shouldNameTheSlotsThatKeepItOpen() {
         BlockPool pool = pool();
         int used = pool.reserve(1);
         int quarantined = pool.reserve(LARGE);
@@ -142,7 +145,7 @@ abstract class BlockPoolContract {
     }
 
     @Test
-    void shouldStartAboveTheGuardsOfAPoolClosedBefore() {
+    public void shouldStartAboveTheGuardsOfAPoolClosedBefore() {
         BlockPool first = pool();
         int slot = first.reserve(LARGE);
         for (int i = 0; i < 10; i++) {
@@ -159,7 +162,7 @@ abstract class BlockPoolContract {
     }
 
     @Test
-    void C54_shouldRefuseASecondFree() {
+    public void C54_shouldRefuseASecondFree() {
         BlockPool pool = pool();
         int slot = pool.reserve(LARGE);
         pool.release(slot);
@@ -173,13 +176,13 @@ abstract class BlockPoolContract {
     }
 
     @Test
-    void C54_shouldFreeOnceWhenTwoThreadsFree() throws InterruptedException {
+    public void C54_shouldFreeOnceWhenTwoThreadsFree() throws InterruptedException {
         freeByTwo(2_000);
     }
 
     @Test
     @Tag("full")
-    void C54_shouldFreeOnceWhenTwoThreadsFreeInFull() throws InterruptedException {
+    public void C54_shouldFreeOnceWhenTwoThreadsFreeInFull() throws InterruptedException {
         freeByTwo(100_000);
     }
 
@@ -214,7 +217,7 @@ abstract class BlockPoolContract {
     }
 
     @Test
-    void shouldNeverGiveASlotToTwoThreads() throws InterruptedException {
+    public void shouldNeverGiveASlotToTwoThreads() throws InterruptedException {
         BlockPool pool = pool();
         AtomicIntegerArray owners = new AtomicIntegerArray(pool.slots());
         inTwoThreads(first -> {

@@ -1,0 +1,267 @@
+package io.mooncake.cuda;
+
+import io.mooncake.core.base.Memory.HostMemory;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.transfer.EngineContext;
+import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.Poller;
+import io.mooncake.core.transfer.Priority;
+import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.cuda.runtime.CudaException;
+import io.mooncake.cuda.runtime.Device;
+import java.util.ArrayDeque;
+import java.util.concurrent.locks.LockSupport;
+import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The agent of a device: takes reads in, queues their chunks in the device's streams, asks which have passed, and proves them.
+ *
+ * <pre>
+ *   submit ──▶ queue ──▶ reads ──pin, copy──▶ Lane (stream, events) ──passed──▶ guard, unpin ──▶ proven
+ *                                   │                                               │
+ *                                   └── by a pinned buffer where host memory is not pinned, or devices don't reach each other ──▶ on
+ * </pre>
+ */
+final class CopyAgent implements Poller {
+    private static final Logger LOG = LoggerFactory.getLogger(CopyAgent.class);
+    private static final int QUEUE_CAPACITY = 4096;
+    /** How long the agent's thread sleeps at most while copies run: their end wakes nobody. */
+    private static final long POLL_NS = 20_000;
+
+    private final EngineContext context;
+    private final CudaDevices devices;
+    private final Device device;
+    private final Runnable wakeup;
+    private final MpscVarHandleArrayQueue<GuardedRead> queue = new MpscVarHandleArrayQueue<>(QUEUE_CAPACITY);
+    private final ArrayDeque<DeviceRead> loads = new ArrayDeque<>();
+    private final ArrayDeque<DeviceRead> background = new ArrayDeque<>();
+    private final Copies copies;
+    private boolean released;
+    private volatile boolean closed;
+    private volatile @Nullable Thread parked;
+
+    CopyAgent(EngineContext context, CudaDevices devices, Device device, @Nullable Runnable wakeup) {
+        this.context = context;
+        this.devices = devices;
+        this.device = device;
+        this.wakeup = wakeup == null ? this::unpark : wakeup;
+        copies = new Copies(context, devices, device);
+    }
+
+    boolean submit(GuardedRead read) {
+        if (closed || !queue.relaxedOffer(read)) {
+            return false;
+        }
+        if (closed) {
+            // The agent may have looked for the last time before the offer.
+            cancelQueued();
+        }
+        wakeup.run();
+        return true;
+    }
+
+    @Override
+    public String roleName() {
+        return "cuda" + device.number();
+    }
+
+    /** While copies run this never says that there was nothing to do: only asking tells that they have ended. */
+    @Override
+    public int doWork() {
+        if (closed) {
+            return 0;
+        }
+        int work = takeIn();
+        if (loads.isEmpty() && background.isEmpty()) {
+            return work;
+        }
+        if (device.loss() == null) {
+            work += copy();
+        }
+        if (device.loss() != null) {
+            work += loseAll();
+        }
+        return work + (copies.areIdle() ? 0 : 1);
+    }
+
+    private int copy() {
+        int before;
+        try {
+            before = device.enter();
+        } catch (CudaException e) {
+            LOG.warn("{} is asked again: {}", device, e.getMessage());
+            return 1;
+        }
+        try {
+            int work = copies.end();
+            work += step(loads, true);
+            return work + step(background, loads.stream().noneMatch(DeviceRead::hasMore));
+        } catch (CudaException e) {
+            // Lost: whoever threw has seen to that.
+            LOG.error("{} is lost: {}", device, e.getMessage());
+            return 1;
+        } finally {
+            device.leave(before);
+        }
+    }
+
+    // ---- taking in
+
+    private int takeIn() {
+        int taken = 0;
+        for (GuardedRead read; loads.size() + background.size() < QUEUE_CAPACITY
+                && (read = queue.relaxedPoll()) != null; taken++) {
+            take(read);
+        }
+        return taken;
+    }
+
+    private void take(GuardedRead read) {
+        if (read.isGivenUp()) {
+            read.end(ReadStatus.CANCELED, null);
+            return;
+        }
+        if (context.nanoClock().getAsLong() - read.deadlineNs() >= 0) {
+            read.end(ReadStatus.TIMED_OUT, null);
+            return;
+        }
+        MooncakeException refusal = context.regions().refusal(read);
+        Region source = context.regions().readable(read.region());
+        if (refusal == null && source != null) {
+            refusal = refusal(read, source);
+        }
+        if (refusal != null || source == null) {
+            read.end(refusal != null && refusal.kind() == Kind.DEVICE_LOST
+                    ? ReadStatus.UNREACHABLE
+                    : ReadStatus.REFUSED, refusal);
+            return;
+        }
+        DeviceRead taken = new DeviceRead(read, source);
+        if (read.length() == 0) {
+            copies.proveNothing(taken);
+            end(taken);
+        } else {
+            (read.priority() == Priority.LOAD ? loads : background).add(taken);
+        }
+    }
+
+    private @Nullable MooncakeException refusal(GuardedRead read, Region source) {
+        if (!read.fitsDestination()) {
+            return new MooncakeException(Kind.OUT_OF_BOUNDS,
+                    read.destination() + " of " + read.destination().length() + " bytes is too small for the " + read);
+        }
+        int from = DeviceRead.deviceOf(source.memory());
+        int to = DeviceRead.deviceOf(read.destination().memory());
+        if (!DeviceRead.isOf(device.number(), from, to)) {
+            return new MooncakeException(Kind.UNSUPPORTED, "engine " + roleName() + " copies from " + device
+                    + ", and to it from host memory; " + read + " into " + read.destination());
+        }
+        if (read.destination().memory() instanceof HostMemory host && host.segment().isReadOnly()) {
+            return new MooncakeException(Kind.ILLEGAL_STATE,
+                    read.destination() + " is read-only memory: register memory that can be written");
+        }
+        if (to >= devices.count()) {
+            return new MooncakeException(Kind.CONFIG_ERROR,
+                    read.destination() + " is on device " + to + " of " + devices.count());
+        }
+        if (device.loss() != null) {
+            return device.lossForUsers();
+        }
+        return to >= 0 && devices.device(to).loss() != null
+                ? devices.device(to).lossForUsers()
+                : null;
+    }
+
+    // ---- a read's turn
+
+    /** Gives each read its turn: it ends, or may queue a chunk, or waits. */
+    private int step(ArrayDeque<DeviceRead> reads, boolean mayPost) {
+        int work = 0;
+        for (int left = reads.size(); left > 0; left--) {
+            DeviceRead read = reads.remove();
+            // It is in no chunk's way only here: what throws below has lost the device, and then all reads are looked for.
+            reads.add(read);
+            read.look(context.nanoClock().getAsLong());
+            if (mayPost && read.hasMore()) {
+                work += copies.post(read);
+            }
+            if (isOver(read)) {
+                reads.removeLastOccurrence(read);
+                end(read);
+                work++;
+            }
+        }
+        return work;
+    }
+
+    private static boolean isOver(DeviceRead read) {
+        return read.outstanding == 0 && !read.hasMore();
+    }
+
+    private static void end(DeviceRead read) {
+        read.read.end(read.failure == null ? ReadStatus.OK : read.failure, read.cause);
+    }
+
+    // ---- when a device is lost, and at the end
+
+    private int loseAll() {
+        MooncakeException cause = device.lossForUsers();
+        copies.dropAll(device);
+        return endAll(loads, ReadStatus.UNREACHABLE, cause) + endAll(background, ReadStatus.UNREACHABLE, cause);
+    }
+
+    private static int endAll(ArrayDeque<DeviceRead> reads, ReadStatus status, @Nullable MooncakeException cause) {
+        int ended = 0;
+        for (DeviceRead read; (read = reads.poll()) != null; ended++) {
+            read.fail(status, cause);
+            end(read);
+        }
+        return ended;
+    }
+
+    @Override
+    public void park(long maxNs) {
+        parked = Thread.currentThread();
+        if (queue.isEmpty()) {
+            LockSupport.parkNanos(this, loads.isEmpty() && background.isEmpty() ? maxNs : Math.min(maxNs, POLL_NS));
+        }
+        parked = null;
+    }
+
+    @Override
+    public void wakeup() {
+        wakeup.run();
+    }
+
+    private void unpark() {
+        Thread thread = parked;
+        if (thread != null) {
+            LockSupport.unpark(thread);
+        }
+    }
+
+    @Override
+    public void onClose() {
+        closed = true;
+        cancelQueued();
+        if (released) {
+            return;
+        }
+        released = true;
+        copies.dropAll(null);
+        endAll(loads, ReadStatus.CANCELED, null);
+        endAll(background, ReadStatus.CANCELED, null);
+        copies.close();
+    }
+
+    private synchronized void cancelQueued() {
+        for (GuardedRead read; (read = queue.poll()) != null;) {
+            read.end(ReadStatus.CANCELED, null);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+package io.mooncake.cuda;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.base.PageMap;
+import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.Region;
+import io.mooncake.cuda.CudaRig.Place;
+import io.mooncake.cuda.PeerLink.Way;
+import io.mooncake.cuda.runtime.CudaException;
+import io.mooncake.testing.EngineRig;
+import io.mooncake.testing.EngineRig.Reading;
+import io.mooncake.testing.Source;
+import java.lang.foreign.MemorySegment;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The CUDA engine where something is not as it should be: no peer access, memory that is not pinned, errors of every call, cancels. */
+@Timeout(120)
+class CopyFaultsTest {
+    private static final long MIB = 1 << 20;
+    private static final int REFILL = 0x77;
+    /** About as many as a life has, without those that only ask whether a copy has ended. */
+    private static final int CALLS = 160;
+
+    @BeforeEach
+    void reset() {
+        EmulatedCuda.reset(2);
+    }
+
+    private static Reading ended(EngineRig rig, Reading reading) {
+        rig.until(reading::ended);
+        return reading;
+    }
+
+    @Test
+    void C106_shouldStageWhereTwoDevicesDoNotReachEachOther() {
+        EmulatedCuda.noPeer(0, 1);
+        try (CudaRig rig = new CudaRig(Place.DEVICE_0, Place.DEVICE_1, CudaConfig.defaults().withChunks(MIB, 4))) {
+            for (PeerLink link : rig.devices.links()) {
+                assertEquals(Way.STAGED, link.way());
+                assertEquals(0, link.directNs());
+                assertTrue(link.stagedNs() > 0 && link.toString().contains("STAGED"), link::toString);
+            }
+            EngineRig.Side node = rig.side("node");
+            Source source = rig.guarded(node, 5 * MIB + 3);
+            MemorySegment to = rig.filled(source.length(), EngineRig.FILL);
+            assertEquals(ReadStatus.OK, ended(rig, node.read(source, 0, source.length(), node.own(to))).status);
+            assertTrue(EngineRig.holdsPattern(to, 0, source.length(), 0));
+            assertEquals(source.length(), node.count(Counter.BYTES_STAGED));
+        }
+    }
+
+    @Test
+    void shouldMeasureBothWaysAndTakeTheDirectOneWhenItIsNotSlower() {
+        EmulatedCuda.delay(0, 20_000);
+        try (CudaRig rig = new CudaRig(Place.DEVICE_0, Place.DEVICE_1, CudaConfig.defaults())) {
+            PeerLink link = rig.devices.links().getFirst();
+            assertTrue(link.directNs() > 0 && link.stagedNs() > 0 && link.probedBytes() > 0, link::toString);
+            assertEquals(link.directNs() <= link.stagedNs() ? Way.DIRECT : Way.STAGED, link.way());
+        }
+    }
+
+    @Test
+    void C103_shouldNeverBlockForMemoryThatIsNotPinned() {
+        long before = EmulatedCuda.statistics().pageable();
+        try (CudaRig rig = new CudaRig(Place.DEVICE_0, Place.HOST); CudaRig pinned = new CudaRig(Place.DEVICE_0,
+                Place.PINNED)) {
+            for (CudaRig each : List.of(rig, pinned)) {
+                EngineRig.Side node = each.side("node");
+                Source source = each.guarded(node, 3 * MIB);
+                MemorySegment to = each.filled(3 * MIB, EngineRig.FILL);
+                assertEquals(ReadStatus.OK, ended(each, node.read(source, 0, 3 * MIB, node.own(to))).status);
+                assertTrue(EngineRig.holdsPattern(to, 0, 3 * MIB, 0));
+                assertEquals(each.equals(rig) ? 3 * MIB : 0, node.count(Counter.BYTES_STAGED));
+            }
+        }
+        assertEquals(before, EmulatedCuda.statistics().pageable(), "the runtime was given memory that is not pinned");
+    }
+
+    @Test
+    void shouldCopyPagesThatAreEquallyFarFromEachOtherInOneCall() {
+        try (CudaRig rig = new CudaRig(Place.PINNED, Place.DEVICE_0, CudaConfig.defaults().withChunks(MIB, 4))) {
+            EngineRig.Side node = rig.side("node");
+            Source source = rig.source(node, MIB);
+            MemorySegment to = rig.filled(4 * MIB, EngineRig.FILL);
+            int[] pages = new int[64];
+            for (int i = 0; i < pages.length; i++) {
+                pages[i] = i;
+            }
+            long before = EmulatedCuda.statistics().copies();
+            Reading reading = new Reading();
+            source.ask(reading.read, 0, MIB)
+                    .into(node.own(to), new PageMap(4096, 16 << 10, 64 << 10, pages))
+                    .by(Long.MAX_VALUE);
+            assertEquals(ReadStatus.OK, ended(rig, node.submit(reading)).status);
+            assertEquals(before + 1, EmulatedCuda.statistics().copies());
+            for (int i = 0; i < pages.length; i++) {
+                assertTrue(EngineRig.holdsPattern(to, 4096 + i * (64L << 10), 16 << 10, i * (16L << 10)), "page " + i);
+            }
+        }
+    }
+
+    @Test
+    void C107_shouldFailEverythingOfALostDeviceAndNothingElse() {
+        try (CudaRig rig = new CudaRig(Place.DEVICE_0, Place.HOST)) {
+            EngineRig.Side node = rig.side("node");
+            Source source = rig.guarded(node, 4 * MIB);
+            MemorySegment to = rig.filled(4 * MIB, EngineRig.FILL);
+            Region into = node.own(to);
+            EmulatedCuda.failCopy(3, 700);
+            Reading first = node.read(source, 0, 4 * MIB, into);
+            Reading second = node.read(source, 0, 4 * MIB, into);
+            for (Reading reading : List.of(first, second)) {
+                assertLost(ended(rig, reading));
+            }
+            to.fill((byte) REFILL);
+            long calls = EmulatedCuda.statistics().calls();
+            assertLost(ended(rig, node.read(source, 0, 8, into)));
+            assertEquals(calls, EmulatedCuda.statistics().calls(), "a lost device is asked nothing");
+            assertEquals(0, node.guards.pinned());
+            assertTrue(EngineRig.isFilled(to, (byte) REFILL));
+            assertFalse(node.engine.route(node.peer(), source.region().id()).registered());
+            assertTrue(rig.devices.describe().get(0).contains("lost"), rig.devices.describe()::toString);
+            assertFalse(rig.devices.describe().get(1).contains("lost"), rig.devices.describe()::toString);
+        }
+        try (CudaRig other = new CudaRig(Place.DEVICE_1, Place.HOST)) {
+            EngineRig.Side node = other.side("node");
+            Source source = other.guarded(node, 4 * MIB);
+            MemorySegment to = other.filled(4 * MIB, EngineRig.FILL);
+            assertEquals(ReadStatus.OK, ended(other, node.read(source, 0, 4 * MIB, node.own(to))).status);
+        }
+    }
+
+    private static void assertLost(Reading reading) {
+        assertEquals(ReadStatus.UNREACHABLE, reading.status);
+        assertEquals(Kind.DEVICE_LOST, reading.cause().kind());
+        assertTrue(reading.cause().getMessage().contains("device 0"), reading.cause()::getMessage);
+    }
+
+    /** Each call of a whole life fails once, at one try after the other: every read ends once, and nothing lands after its end. */
+    @ParameterizedTest
+    @ValueSource(ints = {1, 2, 400, 719})
+    void shouldEndEveryReadWhicheverCallFails(int error) {
+        int reached = 0;
+        for (int call = 0; call < CALLS; call++) {
+            reached += lifeWithFailure(call, error) ? 1 : 0;
+        }
+        assertTrue(reached > CALLS / 2, reached + " of " + CALLS + " calls were made");
+    }
+
+    private static boolean lifeWithFailure(int call, int error) {
+        EmulatedCuda.reset(2);
+        EmulatedCuda.noPeer(0, 1);
+        EmulatedCuda.failCall(call, error);
+        long before = EmulatedCuda.statistics().calls();
+        try (CudaRig rig = new CudaRig(Place.DEVICE_0, Place.DEVICE_1)) {
+            EngineRig.Side node = rig.side("node");
+            Source source = rig.guarded(node, MIB);
+            MemorySegment to = rig.filled(MIB, EngineRig.FILL);
+            Region into = node.own(to);
+            List<Reading> readings = new ArrayList<>();
+            for (int i = 0; i < 3; i++) {
+                readings.add(node.read(source, 0, MIB, into));
+            }
+            rig.until(() -> readings.stream().allMatch(Reading::ended));
+            for (Reading reading : readings) {
+                assertEquals(1, reading.ends);
+                if (reading.status == ReadStatus.OK) {
+                    assertTrue(EngineRig.holdsPattern(to, 0, MIB, 0), "call " + call);
+                } else {
+                    assertEquals(error == 719 ? Kind.DEVICE_LOST : reading.cause().kind(), reading.cause().kind());
+                }
+            }
+            assertEquals(0, node.guards.pinned());
+            to.fill((byte) REFILL);
+            rig.settle();
+            assertTrue(EngineRig.isFilled(to, (byte) REFILL), "call " + call);
+        } catch (MooncakeException e) {
+            assertFalse(e.getMessage().isEmpty());
+        } catch (RuntimeException | AssertionError e) {
+            // The rig's own calls fail, too.
+            if (!(e instanceof CudaException)
+                    && !(e.getCause() instanceof CudaException)) {
+                throw e;
+            }
+        }
+        return EmulatedCuda.statistics().calls() - before > call;
+    }
+
+    @Test
+    void shouldSurviveCancelsAtAnyMoment() {
+        cancels(1_000);
+    }
+
+    @Test
+    @Tag("full")
+    void shouldSurvive20000CancelsAtAnyMoment() {
+        cancels(20_000);
+    }
+
+    /** A canceled read's destination is handed on at its end: a byte that lands later is seen. */
+    private static void cancels(int count) {
+        EmulatedCuda.delay(20, 4000);
+        EmulatedCuda.strict();
+        SplittableRandom random = new SplittableRandom(7);
+        try (CudaRig rig = new CudaRig(Place.DEVICE_0, Place.PINNED, CudaConfig.defaults().withChunks(16 << 10, 4))) {
+            EngineRig.Side node = rig.side("node");
+            Source source = rig.guarded(node, 256 << 10);
+            int lanes = 4;
+            List<MemorySegment> places = new ArrayList<>();
+            List<Region> regions = new ArrayList<>();
+            for (int i = 0; i < lanes; i++) {
+                places.add(rig.filled(256 << 10, EngineRig.FILL));
+                regions.add(node.own(places.get(i)));
+            }
+            int canceled = 0;
+            for (int round = 0; round * lanes < count; round++) {
+                List<Reading> readings = new ArrayList<>();
+                for (int i = 0; i < lanes; i++) {
+                    MemorySegment place = places.get(i);
+                    place.fill(EngineRig.FILL);
+                    Reading reading = node.read(source, 0, 256 << 10, regions.get(i));
+                    reading.onEnd = () -> {
+                        if (reading.status != ReadStatus.OK) {
+                            place.fill((byte) REFILL);
+                        }
+                    };
+                    readings.add(reading);
+                }
+                for (Reading reading : readings) {
+                    for (int cycles = random.nextInt(40); cycles > 0; cycles--) {
+                        rig.cycle();
+                    }
+                    reading.givenUp = true;
+                    node.engine.abort(reading.read);
+                }
+                rig.until(() -> readings.stream().allMatch(Reading::ended));
+                for (int i = 0; i < lanes; i++) {
+                    assertEquals(1, readings.get(i).ends);
+                    if (readings.get(i).status == ReadStatus.OK) {
+                        assertTrue(EngineRig.holdsPattern(places.get(i), 0, 4096, 0));
+                    } else {
+                        assertEquals(ReadStatus.CANCELED, readings.get(i).status);
+                        assertTrue(EngineRig.isFilled(places.get(i), (byte) REFILL), "a byte landed after the end");
+                        canceled++;
+                    }
+                }
+                assertEquals(0, node.guards.pinned());
+            }
+            assertTrue(canceled > count / 4, canceled + " of " + count + " were canceled in time");
+        }
+    }
+}
