@@ -199,7 +199,8 @@ public final class CudaDevices {
         List<String> lines = new ArrayList<>();
         for (Device device : devices) {
             CudaException loss = device.loss();
-            lines.add(device + " at " + device.pciBusId() + ": " + (loss == null ? memory(device) : "lost: " + loss.getMessage()));
+            lines.add(device + " at " + device.pciBusId() + ": "
+                    + (loss == null ? memory(device) : "lost: " + loss.getMessage()));
         }
         return lines;
     }

@@ -63,7 +63,8 @@ public final class VramPool implements BlockPool {
         long free = device.freeBytes();
         if (book.bytes() > free) {
             throw new MooncakeException(Kind.OUT_OF_MEMORY, book + " needs " + ByteSize.rounded((double) book.bytes())
-                    + " (" + book.bytes() + " bytes) and " + device + " has " + ByteSize.rounded((double) free) + " free of "
+                    + " (" + book.bytes() + " bytes) and " + device + " has " + ByteSize.rounded((double) free)
+                    + " free of "
                     + ByteSize.rounded((double) device.totalBytes())
                     + ": make the pool smaller, or give the inference engine less");
         }

@@ -76,8 +76,9 @@ class CopyFaultsTest {
     @Test
     void C103_shouldNeverBlockForMemoryThatIsNotPinned() {
         long before = EmulatedCuda.statistics().pageable();
-        try (CudaRig rig = new CudaRig(Place.DEVICE_0, Place.HOST); CudaRig pinned = new CudaRig(Place.DEVICE_0,
-                Place.PINNED)) {
+        try (CudaRig rig = new CudaRig(Place.DEVICE_0, Place.HOST);
+                CudaRig pinned = new CudaRig(Place.DEVICE_0,
+                        Place.PINNED)) {
             for (CudaRig each : List.of(rig, pinned)) {
                 EngineRig.Side node = each.side("node");
                 Source source = each.guarded(node, 3 * MIB);

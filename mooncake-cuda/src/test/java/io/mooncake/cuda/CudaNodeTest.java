@@ -100,8 +100,10 @@ class CudaNodeTest {
             assertEquals(Outcome.REFUSED, outcome);
 
             // By way of the reader's own memory it goes.
-            Transfer replica = reader.store().prepare(List.of(Piece.replica(BlockId.of("block"))),
-                    TransferOptions.DEFAULT).submit();
+            Transfer replica = reader.store()
+                    .prepare(List.of(Piece.replica(BlockId.of("block"))),
+                            TransferOptions.DEFAULT)
+                    .submit();
             replica.join();
             assertEquals(Outcome.OK, replica.outcome(0));
             assertEquals(Outcome.OK, reader.store().read(BlockId.of("block"), 0, PAGES * PAGE, region, 0));

@@ -140,7 +140,8 @@ class GpuTest {
                 long plain = Long.MAX_VALUE;
                 long engine = Long.MAX_VALUE;
                 for (int i = 0; i < ROUNDS; i++) {
-                    plain = Math.min(plain, plainNs(rig.devices.device(0), toDevice ? pool.memory().address()
+                    plain = Math.min(plain, plainNs(rig.devices.device(0), toDevice
+                            ? pool.memory().address()
                             : host.address(), toDevice ? host.address() : pool.memory().address()));
                     long began = System.nanoTime();
                     Reading reading = into(node, toDevice ? ram : vram, LARGE, toDevice ? vram : ram, 0);

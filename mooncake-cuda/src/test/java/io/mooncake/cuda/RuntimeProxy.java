@@ -26,7 +26,8 @@ final class RuntimeProxy {
 
     static CudaRuntime around(Between between) {
         return (CudaRuntime) Proxy.newProxyInstance(CudaRuntime.class.getClassLoader(), new Class<?>[]{
-                CudaRuntime.class}, (proxy, method, arguments) -> between.call(method.getName(),
+                CudaRuntime.class},
+                (proxy, method, arguments) -> between.call(method.getName(),
                         arguments == null ? new Object[0] : arguments, () -> invoke(method, arguments)));
     }
 

@@ -67,7 +67,8 @@ final class VramPoolTest extends BlockPoolContract {
         MooncakeException e = assertThrows(MooncakeException.class,
                 () -> devices.pool(0, List.of(new SizeClass(64 << 10, 17))));
         assertEquals(Kind.OUT_OF_MEMORY, e.kind());
-        for (String part : List.of("vram0", String.valueOf(17 << 16), "device 0", "free of 1.00 MiB", "make the pool smaller")) {
+        for (String part : List.of("vram0", String.valueOf(17 << 16), "device 0", "free of 1.00 MiB",
+                "make the pool smaller")) {
             assertTrue(e.getMessage().contains(part), () -> part + " is not in: " + e.getMessage());
         }
         assertEquals(Kind.CONFIG_ERROR,
