@@ -33,7 +33,8 @@ final class RegistryScale {
     private static final int BATCH = 64;
     private static final long BLOCK = 1 << 20;
     private static final long SEED = 42;
-    private static final int LOOKUPS_AT_A_TIME = 100_000;
+    private static final int IDS_AT_A_TIME = 512;
+    private static final int LOOKUPS_AT_A_TIME = 200 * IDS_AT_A_TIME;
     private static final int LOOKUP_ROUNDS = 30;
 
     private final int facts;
@@ -216,29 +217,28 @@ final class RegistryScale {
         return owner.bytes - before;
     }
 
-    /** Nanoseconds of one look-up at random, each round's mean; what it finds is added up so that nothing is left out. */
+    /**
+     * Nanoseconds of one look-up at random, each round's mean; what it finds is added up so that nothing is left out. The ids are made just
+     * before, as those of a caller are, so that the cache has them and has nothing of what they lead to.
+     */
     double[] lookups() {
-        BlockId[] ids = new BlockId[facts];
-        for (int i = 0; i < facts; i++) {
-            ids[i] = id(i % owners.size(), i / owners.size());
-        }
-        for (int i = facts - 1; i > 0; i--) {
-            int other = random.nextInt(i + 1);
-            BlockId swapped = ids[i];
-            ids[i] = ids[other];
-            ids[other] = swapped;
-        }
+        BlockId[] ids = new BlockId[IDS_AT_A_TIME];
         double[] means = new double[LOOKUP_ROUNDS];
         long found = 0;
-        int next = 0;
         for (int round = -LOOKUP_ROUNDS; round < LOOKUP_ROUNDS; round++) {
-            long startNs = cpuNs();
-            for (int i = 0; i < LOOKUPS_AT_A_TIME; i++) {
-                found += joiner.registry.locations(ids[next]).size();
-                next = next + 1 == facts ? 0 : next + 1;
+            long ns = 0;
+            for (int done = 0; done < LOOKUPS_AT_A_TIME; done += IDS_AT_A_TIME) {
+                for (int i = 0; i < ids.length; i++) {
+                    ids[i] = id(random.nextInt(owners.size()), random.nextInt(share));
+                }
+                long startNs = cpuNs();
+                for (BlockId id : ids) {
+                    found += joiner.registry.locations(id).size();
+                }
+                ns += cpuNs() - startNs;
             }
             if (round >= 0) {
-                means[round] = (double) (cpuNs() - startNs) / LOOKUPS_AT_A_TIME;
+                means[round] = (double) ns / LOOKUPS_AT_A_TIME;
             }
         }
         if (found != 2L * LOOKUP_ROUNDS * LOOKUPS_AT_A_TIME) {
