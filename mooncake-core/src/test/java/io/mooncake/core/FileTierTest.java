@@ -25,6 +25,7 @@ import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -214,6 +215,33 @@ final class FileTierTest {
             long here = IntStream.range(0, 60).filter(i -> read(node, i, 0, Piece.WHOLE) == Outcome.OK).count();
             assertTrue(here >= 15 && here <= 16 + MEMORY_SLOTS, here + " blocks are here");
             assertEquals(0, node.counters().get(Counter.DEMOTIONS_FAILED));
+        }
+    }
+
+    @Test
+    void shouldDemoteAlsoWhereMoreIsReadThanTheFileTakes() {
+        try (Node node = start(64); Arena arena = Arena.ofShared()) {
+            put(node, 0);
+            assertEquals(Outcome.OK, move(node, 0, Tier.SLOW));
+            for (int i = 1; i < 12; i++) {
+                put(node, i);
+            }
+            settle(node);
+            assertEquals(Tier.SLOW, tier(node, 0));
+            Region region = node.register(Memory.of(arena.allocate(8)), Access.LOCAL_ONLY);
+            Piece some = Piece.of(id(0), 0, 8, Destination.at(region, 0));
+            Transfer flood = node.store().prepare(Collections.nCopies(1_500, some), TransferOptions.DEFAULT).submit();
+            for (int i = 12; i < 40; i++) {
+                put(node, i);
+            }
+            flood.join();
+            long refused = IntStream.range(0, flood.pieces())
+                    .filter(i -> flood.outcome(i) == Outcome.UNREACHABLE)
+                    .count();
+            assertTrue(refused > 0, "all were taken: the flood is too small");
+            settle(node);
+            assertEquals(0, node.counters().get(Counter.DEMOTIONS_FAILED));
+            region.close();
         }
     }
 

@@ -26,6 +26,10 @@ final class FileQueue {
     private static final Logger LOG = LoggerFactory.getLogger(FileQueue.class);
     /** Reads that are accepted at a time. */
     private static final int CAPACITY = 1024;
+    /** One unit in so many is of the background even where loads wait: some of them may wait for the room that a demotion makes. */
+    private static final int BACKGROUND_SHARE = 8;
+    /** More of them that only what goes into the file may be: a demotion is not refused because many read. */
+    private static final int RESERVED = 64;
 
     private final UnitMover mover;
     private final UnitFile file;
@@ -40,6 +44,7 @@ final class FileQueue {
     /** Reads into the file that are not written yet. */
     private int writing;
     private boolean syncing;
+    private long turns;
     private long behindSinceNs;
     private boolean behind;
     private boolean closed;
@@ -55,7 +60,7 @@ final class FileQueue {
     private record Job(@Nullable FileMove move, long unit, List<FileMove> written) {}
 
     synchronized boolean add(GuardedRead read, boolean intoFile) {
-        if (closed || live.size() >= CAPACITY) {
+        if (closed || live.size() >= CAPACITY + (intoFile ? RESERVED : 0)) {
             return false;
         }
         FileMove move = new FileMove(read, intoFile);
@@ -125,8 +130,9 @@ final class FileQueue {
             unsynced.clear();
             return new Job(null, 0, written);
         }
-        Job job = unitOf(loads);
-        return job != null ? job : unitOf(background);
+        boolean backgroundFirst = ++turns % BACKGROUND_SHARE == 0;
+        Job job = unitOf(backgroundFirst ? background : loads);
+        return job != null ? job : unitOf(backgroundFirst ? loads : background);
     }
 
     private boolean isSyncDue(long nowNs) {
