@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.mooncake.cuda.EmulatedCuda;
+import java.util.Objects;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -21,7 +22,7 @@ class RealRuntimeTest {
         assumeTrue(cause instanceof UnsupportedOperationException,
                 () -> "a CUDA runtime without a GPU is needed: " + cause);
 
-        String sentence = String.valueOf(cause.getMessage());
+        String sentence = String.valueOf(Objects.requireNonNull(cause).getMessage());
         assertTrue(sentence.startsWith("no usable GPU: libcudart.so"), sentence);
         assertTrue(sentence.contains("error 35") || sentence.contains("error 100"), sentence);
         assertFalse(sentence.contains("\n"), sentence);
