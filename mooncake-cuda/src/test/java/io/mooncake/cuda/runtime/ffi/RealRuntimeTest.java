@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.mooncake.cuda.EmulatedCuda;
-import org.jspecify.annotations.Nullable;
+import java.util.Objects;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
@@ -18,12 +18,11 @@ class RealRuntimeTest {
 
     @Test
     void shouldSayWhyInOneSentenceWhenTheRealRuntimeHasNoGpu() {
-        @Nullable
         Throwable cause = CudaLibrary.choose(null).failure();
         assumeTrue(cause instanceof UnsupportedOperationException,
                 () -> "a CUDA runtime without a GPU is needed: " + cause);
 
-        String sentence = cause == null ? "" : String.valueOf(cause.getMessage());
+        String sentence = String.valueOf(Objects.requireNonNull(cause).getMessage());
         assertTrue(sentence.startsWith("no usable GPU: libcudart.so"), sentence);
         assertTrue(sentence.contains("error 35") || sentence.contains("error 100"), sentence);
         assertFalse(sentence.contains("\n"), sentence);
