@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What is in the slots of a file: records that are only appended, each with its checksums, until they are written anew without those that
- * are out of date. Any thread; {@link #sync} blocks while the device works.
+ * are out of date. Any thread; {@link #sync} blocks while the device works, nothing else does but for the rare writing anew.
  *
  * <pre>
  *   0   magic       4
@@ -52,6 +52,8 @@ final class SlotJournal implements AutoCloseable {
 
     private final Path path;
     private final byte[] layout;
+    /** Whoever has it writes to the device, which takes milliseconds: nobody who only appends waits for that. Taken before this. */
+    private final Object device = new Object();
     private FileChannel channel;
     /** The last body of each slot that is WRITTEN. */
     private final byte[] @Nullable [] written;
@@ -114,8 +116,12 @@ final class SlotJournal implements AutoCloseable {
     }
 
     /** From now on it is of the file that is there now. */
-    synchronized void begin() throws IOException {
-        writeAnew();
+    void begin() throws IOException {
+        synchronized (device) {
+            synchronized (this) {
+                writeAnew();
+            }
+        }
     }
 
     // ---- what it says
@@ -185,25 +191,53 @@ final class SlotJournal implements AutoCloseable {
      *
      * @throws IOException when it is not; then it stays pending, and the next call tries again
      */
-    synchronized void sync() throws IOException {
-        if (synced == sequence) {
-            return;
-        }
-        if (end > anewFrom && end > GROWTH * liveBytes) {
+    void sync() throws IOException {
+        synchronized (device) {
+            ByteBuffer batch;
+            long number;
+            synchronized (this) {
+                if (synced == sequence || isWrittenAnew()) {
+                    return;
+                }
+                batch = pending.flip();
+                pending = buffer(1 << 12);
+                number = sequence;
+            }
             try {
-                writeAnew();
-                return;
+                writeAll(channel, batch.duplicate(), end);
+                channel.force(false);
+                syncName();
             } catch (IOException e) {
-                // It may have room for one record more where there is none for a second file.
-                LOG.warn("{} could not be written anew and grows: {}", path, e.toString());
-                anewFrom = end + SMALL;
+                takeBack(batch);
+                throw e;
+            }
+            synchronized (this) {
+                end += batch.limit();
+                synced = number;
             }
         }
-        writeAll(channel, pending.duplicate().flip(), end);
-        channel.force(false);
-        end += pending.position();
-        pending.clear();
-        syncName();
+    }
+
+    /** What did not get to the device goes there the next time, before what was appended meanwhile. */
+    private synchronized void takeBack(ByteBuffer batch) {
+        ByteBuffer later = pending.flip();
+        pending = buffer(2 * (batch.limit() + later.limit())).put(batch).put(later);
+    }
+
+    /** Where it has become too long. */
+    private boolean isWrittenAnew() throws IOException {
+        if (end <= anewFrom || end <= GROWTH * liveBytes) {
+            return false;
+        }
+        try {
+            writeAnew();
+            return true;
+        } catch (IOException e) {
+            // It may have room for one record more where there is none for a second file.
+            LOG.warn("{} could not be written anew and grows: {}", path, e.toString());
+            anewFrom = end + SMALL;
+            return false;
+        }
     }
 
     /** Only what is still so: into a file of another name, which takes the place of this one when it is on the device. */
@@ -237,6 +271,7 @@ final class SlotJournal implements AutoCloseable {
         pending.clear();
         unsyncedName = true;
         syncName();
+        synced = sequence;
     }
 
     /** The file's name is on the device, too. */
@@ -247,7 +282,6 @@ final class SlotJournal implements AutoCloseable {
             }
             unsyncedName = false;
         }
-        synced = sequence;
     }
 
     private static void writeAll(FileChannel to, ByteBuffer bytes, long at) throws IOException {
@@ -329,12 +363,13 @@ final class SlotJournal implements AutoCloseable {
     }
 
     @Override
-    public synchronized void close() {
-        try {
-            channel.close();
-        } catch (IOException e) {
-            // Everything that counts was synced before.
-            pending.clear();
+    public void close() {
+        synchronized (device) {
+            try {
+                channel.close();
+            } catch (IOException e) {
+                LOG.warn("closing {}, of which everything that counts is on the device: {}", path, e.toString());
+            }
         }
     }
 }
