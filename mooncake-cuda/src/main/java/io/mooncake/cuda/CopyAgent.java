@@ -130,6 +130,12 @@ final class CopyAgent implements Poller {
             read.end(ReadStatus.TIMED_OUT, null);
             return;
         }
+        if (!read.owner().id().equals(context.self())) {
+            // Regions have numbers on every node: those of another one, or of another life, are not these.
+            read.end(ReadStatus.UNREACHABLE, new MooncakeException(Kind.PEER_UNREACHABLE, "engine " + roleName()
+                    + " copies inside node " + context.self() + ", and " + read.owner().id() + " is another"));
+            return;
+        }
         MooncakeException refusal = context.regions().refusal(read);
         Region source = context.regions().readable(read.region());
         if (refusal == null && source != null) {
