@@ -150,7 +150,7 @@ API int cudaDeviceGetByPCIBusId(int *device, const char *text) {
 API int cudaMemGetInfo(size_t *available, size_t *total) {
     ENTER();
     pthread_mutex_lock(&global);
-    *available = devices[current_device].limit - devices[current_device].used;
+    *available = devices[current_device].limit - in_use(&devices[current_device]);
     *total = devices[current_device].limit;
     pthread_mutex_unlock(&global);
     return SUCCESS;
@@ -273,6 +273,7 @@ API void emulationReset(int number) {
     for (int i = 0; i < MAX_DEVICES; i++) {
         devices[i].limit = (uint64_t)DEFAULT_MEMORY_MB << 20;
         devices[i].cannot = devices[i].peers = 0;
+        devices[i].before = devices[i].used;
         stick(i, SUCCESS);
     }
     pthread_mutex_unlock(&global);

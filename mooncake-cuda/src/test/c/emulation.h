@@ -111,6 +111,7 @@ struct event {
 
 struct device {
     uint64_t base, used, next_free, limit;
+    uint64_t before; /* of used: what was left allocated at the last reset, as memory of a lost device is */
     int file;
     char *shadow;
     int sticky; /* atomic */
@@ -132,6 +133,8 @@ struct statistics {
 /* Ranges, devices' numbers and lists, the list of streams. Taken before any stream's lock. */
 extern pthread_mutex_t global;
 extern struct device devices[MAX_DEVICES];
+
+static inline uint64_t in_use(const struct device *d) { return d->used - d->before; }
 extern int device_count;
 extern struct settings settings;
 extern struct statistics statistics;

@@ -76,7 +76,7 @@ API int cudaMalloc(void **out, size_t bytes) {
     struct device *d = &devices[current_device];
     pthread_mutex_lock(&global);
     uint64_t at = (d->next_free + PAGE - 1) & ~(PAGE - 1);
-    int fits = size >= bytes && size <= d->limit && d->used <= d->limit - size && at + size + PAGE <= WINDOW;
+    int fits = size >= bytes && size <= d->limit && in_use(d) <= d->limit - size && at + size + PAGE <= WINDOW;
     if (fits) {
         d->next_free = at + size + PAGE; /* a page between allocations belongs to nobody */
         d->used += size;
@@ -96,6 +96,7 @@ void release_device_range(struct range *range) {
     fallocate(d->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(range->address - d->base),
               (off_t)range->size);
     d->used -= range->size;
+    d->before = d->before < d->used ? d->before : d->used;
     remove_range(range);
     pthread_mutex_unlock(&global);
     count(&statistics.frees, 1);

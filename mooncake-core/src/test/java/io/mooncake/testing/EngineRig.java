@@ -112,6 +112,11 @@ public abstract class EngineRig implements AutoCloseable {
         return true;
     }
 
+    /** Whether the engine reads host memory into host memory. */
+    public boolean copiesOnHost() {
+        return true;
+    }
+
     /** Whether a read stands still while its owner's node does. */
     public boolean needsOwner() {
         return !isLocal();

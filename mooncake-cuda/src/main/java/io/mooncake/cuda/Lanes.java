@@ -45,13 +45,26 @@ final class Lanes implements AutoCloseable {
                 }
             }
             for (int other = 0; other < onward.length; other++) {
-                if (!devices.isDirect(device.number(), other) && devices.device(other).loss() == null) {
-                    onward[other] = added(devices.device(other), "onward from " + device, 0, places);
+                if (!devices.isDirect(device.number(), other)) {
+                    onward[other] = onward(devices.device(other), device, places);
                 }
             }
         } catch (CudaException e) {
             close();
             throw e;
+        }
+    }
+
+    /** Null where the other device is lost, of which this one may not have heard yet. */
+    private @Nullable Lane onward(Device other, Device from, int places) {
+        try {
+            return other.loss() == null ? added(other, "onward from " + from, 0, places) : null;
+        } catch (CudaException e) {
+            if (other.loss() == null) {
+                throw e;
+            }
+            LOG.warn("{} is lost, and nothing goes there from {}", other, from, e);
+            return null;
         }
     }
 

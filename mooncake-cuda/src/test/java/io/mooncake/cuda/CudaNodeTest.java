@@ -22,6 +22,7 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import io.mooncake.testing.EngineRig;
 import java.lang.foreign.MemorySegment;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -58,6 +59,7 @@ class CudaNodeTest {
             EngineRig.fillWithPattern(writer.segment());
             writer.commit();
         }
+        assertTrue(node.store().awaitAnnounced(Duration.ofSeconds(20)));
     }
 
     @ParameterizedTest

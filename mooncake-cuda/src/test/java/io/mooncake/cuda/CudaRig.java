@@ -55,6 +55,11 @@ class CudaRig extends EngineRig {
     }
 
     @Override
+    public boolean copiesOnHost() {
+        return false;
+    }
+
+    @Override
     public boolean canSend() {
         return false;
     }
