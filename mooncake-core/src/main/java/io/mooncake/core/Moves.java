@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
@@ -85,9 +86,11 @@ final class Moves {
     /** Conductor: ends what is over. */
     private int look(long nowNs) {
         int ended = 0;
-        for (Move move : asked.values()) {
-            if (move.look(nowNs)) {
-                asked.remove(move.number(), move);
+        for (Map.Entry<Long, Move> each : asked.entrySet()) {
+            Move move = each.getValue();
+            // One that was submitted again has another number by now.
+            if (move.number() != each.getKey() || move.look(nowNs)) {
+                asked.remove(each.getKey(), move);
                 ended++;
             }
         }

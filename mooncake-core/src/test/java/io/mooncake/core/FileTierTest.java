@@ -12,6 +12,7 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Outcome;
@@ -130,6 +131,38 @@ final class FileTierTest {
                 .submit();
         transfer.join();
         return transfer.outcome(0);
+    }
+
+    @Test
+    void shouldNotBringBackABlockThatWasEvictedWhileItWasHeldInTheFile() {
+        try (Node node = start(8)) {
+            put(node, 0);
+            put(node, 1);
+            node.mover().demote(List.of(id(0), id(1)), TransferOptions.DEFAULT).join();
+            Hold _ = node.mover().pin(List.of(id(0)), Tier.SLOW, Duration.ofMinutes(5));
+            assertEquals(1, node.mover().evict(List.of(id(0))));
+        }
+        try (Node node = start(8)) {
+            assertEquals(Outcome.ABSENT, read(node, 0, 0, Piece.WHOLE));
+            assertEquals(Outcome.OK, read(node, 1, 0, Piece.WHOLE));
+        }
+    }
+
+    @Test
+    void shouldReadNothingAtTheEndOfABlockAndKeepIt() {
+        try (Node node = start(8)) {
+            BlockId whole = BlockId.of("one unit");
+            try (BlockWriter writer = node.store().allocate(whole, 1 << 20)) {
+                writer.commit();
+            }
+            node.mover().demote(List.of(whole), TransferOptions.DEFAULT).join();
+            try (Arena arena = Arena.ofShared()) {
+                Region region = node.register(Memory.of(arena.allocate(1 << 20)), Access.LOCAL_ONLY);
+                assertEquals(Outcome.OK, node.store().read(whole, 1 << 20, 0, region, 0));
+                assertEquals(Outcome.OK, node.store().read(whole, 0, Piece.WHOLE, region, 0));
+                region.close();
+            }
+        }
     }
 
     @ParameterizedTest

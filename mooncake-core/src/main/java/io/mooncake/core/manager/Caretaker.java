@@ -148,6 +148,7 @@ final class Caretaker {
             return;
         }
         flags[slot] = DETACHED;
+        entry.space.pool().forget(entry.localSlot());
         if (counted) {
             counters.increment(switch (reason) {
                 case POLICY -> Counter.EVICTIONS_POLICY;

@@ -147,7 +147,14 @@ public interface BlockPool extends AutoCloseable {
      */
     default void intend(int slot, BlockId id, Version version, long length) {}
 
-    /** The node closes: a pool that does not forget keeps what is released from now on. */
+    /**
+     * A slot's block is evicted: a pool that does not forget must not bring it back, however long its last reader stays.
+     *
+     * @param slot which
+     */
+    default void forget(int slot) {}
+
+    /** The node closes: a pool that does not forget keeps what is evicted or released from now on. */
     default void keep() {}
 
     /**

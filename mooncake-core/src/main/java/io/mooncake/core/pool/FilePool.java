@@ -17,8 +17,6 @@ import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -27,6 +25,7 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
@@ -57,10 +56,14 @@ public final class FilePool implements BlockPool, UnitFile {
     private static final int ALIGNMENT = 4096;
     private static final int RECORD_BYTES = BlockId.BYTES + 3 * Long.BYTES;
     private static final int FORMAT = 1;
+    /** Of this process, which has one lock on each: opening a lock's file once more, and closing it, would end that lock. */
+    private static final Set<Path> IN_USE_HERE = ConcurrentHashMap.newKeySet();
 
     private final String name;
     private final Path directory;
     private final FileChannel lock;
+    /** The directory as it is named in {@link #IN_USE_HERE}. */
+    private @Nullable Path locked;
     private final SlotFile file;
     private final SlotJournal journal;
     private final SlotBook book;
@@ -160,22 +163,35 @@ public final class FilePool implements BlockPool, UnitFile {
     // ---- the directory
 
     private FileChannel lock(Path where) {
+        Path real;
+        try {
+            real = where.toRealPath();
+        } catch (IOException e) {
+            throw unusable(e);
+        }
+        if (!IN_USE_HERE.add(real)) {
+            throw inUse();
+        }
         FileChannel channel = null;
         try {
             channel = FileChannel.open(where.resolve(LOCK), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
-            FileLock locked = channel.tryLock();
-            if (locked == null) {
-                throw new OverlappingFileLockException();
+            if (channel.tryLock() != null) {
+                locked = real;
+                return channel;
             }
-            return channel;
-        } catch (OverlappingFileLockException e) {
-            closeQuietly(channel);
-            throw new MooncakeException(Kind.IN_USE, "directory " + where + " of pool " + name
-                    + " is another node's: name one for each node, or end that one", e);
         } catch (IOException e) {
+            IN_USE_HERE.remove(real);
             closeQuietly(channel);
             throw unusable(e);
         }
+        IN_USE_HERE.remove(real);
+        closeQuietly(channel);
+        throw inUse();
+    }
+
+    private MooncakeException inUse() {
+        return new MooncakeException(Kind.IN_USE, "directory " + directory + " of pool " + name
+                + " is another node's: name one for each node, or end that one");
     }
 
     private static void closeQuietly(@Nullable FileChannel channel) {
@@ -190,6 +206,9 @@ public final class FilePool implements BlockPool, UnitFile {
 
     private void unlock() {
         closeQuietly(lock);
+        if (locked != null) {
+            IN_USE_HERE.remove(locked);
+        }
     }
 
     private void warnOfForeignFiles() throws IOException {
@@ -349,6 +368,13 @@ public final class FilePool implements BlockPool, UnitFile {
     }
 
     @Override
+    public void forget(int slot) {
+        if (!keeping) {
+            journal.evicted(slot);
+        }
+    }
+
+    @Override
     public void release(int slot) {
         book.check(slot);
         if (!keeping) {
@@ -467,10 +493,16 @@ public final class FilePool implements BlockPool, UnitFile {
         }
         book.close();
         guards.retire();
+        // The flag of whoever closes would close the journal's file under its last record.
+        boolean interrupted = Thread.interrupted();
         try {
             journal.sync();
         } catch (IOException e) {
             LOG.warn("{}: blocks that were evicted last may come back: {}", this, e.getMessage());
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
         }
         journal.close();
         file.close();

@@ -58,9 +58,10 @@ final class SlotFile implements AutoCloseable {
             if (missing > usable) {
                 throw new IOException("no space left, " + ByteSize.rounded((double) usable) + " are free");
             }
+            // Slots and units begin at multiples of the least alignment, so where the device wants more it goes by the page cache.
             int alignment = Math.max(LEAST_ALIGNMENT,
                     Math.toIntExact(Files.getFileStore(path.toAbsolutePath().getParent()).getBlockSize()));
-            file = wantDirect && DIRECT != null && length % alignment == 0 ? openDirect(path, alignment) : null;
+            file = wantDirect && DIRECT != null && alignment == LEAST_ALIGNMENT ? openDirect(path, alignment) : null;
             if (file == null) {
                 file = new SlotFile(path, FileChannel.open(path, options(false)), false, 1);
             }

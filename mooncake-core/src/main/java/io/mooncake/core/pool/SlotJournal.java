@@ -59,6 +59,8 @@ final class SlotJournal implements AutoCloseable {
     private final byte[] @Nullable [] written;
     /** Slots whose EVICTED is not on the device yet: not to be overwritten. */
     private final long[] evictedAt;
+    /** While it is read: the record that says what is in {@link #written}. */
+    private final long[] writtenAt;
     private ByteBuffer pending = buffer(1 << 12);
     private long sequence;
     private boolean unsyncedName;
@@ -76,6 +78,7 @@ final class SlotJournal implements AutoCloseable {
         this.channel = channel;
         written = new byte[slots][];
         evictedAt = new long[slots];
+        writtenAt = new long[slots];
     }
 
     /**
@@ -207,7 +210,7 @@ final class SlotJournal implements AutoCloseable {
                 writeAll(channel, batch.duplicate(), end);
                 channel.force(false);
                 syncName();
-            } catch (IOException e) {
+            } catch (IOException | RuntimeException | OutOfMemoryError e) {
                 takeBack(batch);
                 throw e;
             }
@@ -295,18 +298,34 @@ final class SlotJournal implements AutoCloseable {
 
     /** What stands behind the last record was being written when the process ended: it was not durable. */
     private void replay(ByteBuffer in) throws IOException {
+        long missing = 0;
+        long missingUpTo = 0;
         for (int at = nextHead(in, 0); at >= 0; at = nextHead(in, at)) {
             long number = in.getLong(at + 16);
             boolean isFirst = sequence == 0;
             if (isFirst ? at != 0 : number != sequence + 1) {
                 damaged++;
-                if (in.getLong(at + 24) > sequence) {
-                    Arrays.fill(written, null);
-                    liveBytes = 0;
-                }
+                missing = missing > 0 ? missing : sequence + 1;
+                missingUpTo = number - 1;
+            }
+            // Records that were synced together say nothing of each other, the next ones do.
+            if (missing > 0 && in.getLong(at + 24) >= missing) {
+                forgetUpTo(missingUpTo);
+                missing = 0;
             }
             sequence = number;
             at += take(in, at);
+        }
+    }
+
+    /** A durable record is missing: it may have said EVICTED of any slot. */
+    private void forgetUpTo(long number) {
+        for (int slot = 0; slot < written.length; slot++) {
+            byte[] body = written[slot];
+            if (body != null && writtenAt[slot] <= number) {
+                liveBytes -= HEAD_BYTES + padded(body.length);
+                written[slot] = null;
+            }
         }
     }
 
@@ -326,6 +345,7 @@ final class SlotJournal implements AutoCloseable {
             byte[] old = written[slot];
             liveBytes -= old == null ? 0 : HEAD_BYTES + padded(old.length);
             written[slot] = kind == WRITTEN && whole ? body : null;
+            writtenAt[slot] = sequence;
             liveBytes += written[slot] == null ? 0 : HEAD_BYTES + padded(body.length);
         }
         return HEAD_BYTES + body.length;

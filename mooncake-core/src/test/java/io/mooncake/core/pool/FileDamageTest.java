@@ -187,7 +187,10 @@ final class FileDamageTest {
         FilePool pool = open();
         put(pool, "a", 1);
         int b = put(pool, "b", 1);
+        int e = put(pool, "e", 1);
+        // On the device together, so that neither record says of the other that it was there.
         pool.release(b);
+        pool.release(e);
         pool.makeDurable(new long[0]);
         put(pool, "c", 1);
         put(pool, "d", 1);
@@ -202,6 +205,26 @@ final class FileDamageTest {
             kept += back.size();
         }
         assertTrue(kept > journal.length, "of three blocks " + (double) kept / journal.length + " are back on average");
+    }
+
+    @Test
+    void shouldNeverBringBackWhatWasEvictedHoweverLongItsReadersStay() {
+        FilePool pool = open();
+        put(pool, "a", 1);
+        pool.forget(put(pool, "b", 1));
+        close(pool);
+        assertEquals(Set.of("a 1"), back());
+    }
+
+    @Test
+    void shouldCloseWithEveryRecordThoughItsThreadWasInterrupted() {
+        FilePool pool = open();
+        put(pool, "a", 1);
+        pool.release(put(pool, "b", 1));
+        Thread.currentThread().interrupt();
+        close(pool);
+        assertTrue(Thread.interrupted(), "the flag is its owner's");
+        assertEquals(Set.of("a 1"), back());
     }
 
     @Test

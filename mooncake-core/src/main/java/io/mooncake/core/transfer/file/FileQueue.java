@@ -9,6 +9,7 @@ import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.UnitFile;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.ClosedChannelException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,7 +25,7 @@ import org.slf4j.LoggerFactory;
  */
 final class FileQueue {
     private static final Logger LOG = LoggerFactory.getLogger(FileQueue.class);
-    /** Reads that are accepted at a time. */
+    /** Reads that are accepted at a time; of those that nobody waits for, half as many. */
     private static final int CAPACITY = 1024;
     /** One unit in so many is of the background even where loads wait: some of them may wait for the room that a demotion makes. */
     private static final int BACKGROUND_SHARE = 8;
@@ -60,7 +61,8 @@ final class FileQueue {
     private record Job(@Nullable FileMove move, long unit, List<FileMove> written) {}
 
     synchronized boolean add(GuardedRead read, boolean intoFile) {
-        if (closed || live.size() >= CAPACITY + (intoFile ? RESERVED : 0)) {
+        int room = intoFile ? CAPACITY + RESERVED : read.priority() == Priority.LOAD ? CAPACITY : CAPACITY / 2;
+        if (closed || live.size() >= room) {
             return false;
         }
         FileMove move = new FileMove(read, intoFile);
@@ -177,9 +179,16 @@ final class FileQueue {
             status = move.intoFile
                     ? mover.write(move.read, job.unit, buffer)
                     : mover.read(move.read, job.unit, buffer);
+        } catch (ClosedChannelException e) {
+            // Says nothing of the bytes.
+            status = ReadStatus.REFUSED;
+            cause = failed(move.read, e);
         } catch (IOException e) {
             LOG.warn("{}: {}", move.read, e.toString());
             status = move.intoFile ? ReadStatus.REFUSED : ReadStatus.CHECKSUM;
+            cause = failed(move.read, e);
+        } catch (OutOfMemoryError e) {
+            status = ReadStatus.REFUSED;
             cause = failed(move.read, e);
         } catch (RuntimeException e) {
             status = ReadStatus.REFUSED;
@@ -189,7 +198,7 @@ final class FileQueue {
         unitEnded(move, status, cause);
     }
 
-    private static MooncakeException failed(GuardedRead read, IOException e) {
+    private static MooncakeException failed(GuardedRead read, Throwable e) {
         return new MooncakeException(Kind.IO_ERROR,
                 read + ": " + e.getMessage() + "; look after the device or make room", e);
     }
@@ -228,7 +237,7 @@ final class FileQueue {
         MooncakeException cause = null;
         try {
             file.makeDurable(written.stream().mapToLong(move -> move.read.destinationAt(0)).toArray());
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException | OutOfMemoryError e) {
             LOG.warn("{} blocks could not be made durable: {}", written.size(), e.toString());
             cause = written.isEmpty() ? null : failed(written.getFirst().read, e);
         }

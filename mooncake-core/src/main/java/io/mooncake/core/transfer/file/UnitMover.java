@@ -46,6 +46,9 @@ final class UnitMover {
             return pin == GuardSource.STALE ? ReadStatus.STALE : ReadStatus.REFUSED;
         }
         try {
+            if (until <= from) {
+                return guards.guard(pin) == read.expected() ? ReadStatus.OK : ReadStatus.STALE;
+            }
             long start = read.offset() - read.blockOffset() + unit * GuardSource.UNIT_BYTES;
             int slot = file.slotAt(start);
             long bytes = file.checksums().unitBytes(slot, start);
