@@ -86,6 +86,29 @@ final class GivenUpReadTest {
         assertEquals(lost, reader.count(Counter.LANES_LOST));
     }
 
+    /** However slow: memory that was given up is not the read's for ever. */
+    @Test
+    void shouldNotWaitForeverForAPeerThatBringsAChunkNowAndThen() {
+        RdmaConfig config = RdmaRig.config().withWindow(new RdmaConfig.Window(4, 1 << 20, 16 << 20, 16, 128));
+        try (RdmaRig slow = new RdmaRig(9, config)) {
+            slow.network.pace(times.drainNs() * 4 / 5);
+            EngineRig.Side from = slow.side("owner");
+            EngineRig.Side here = slow.side("reader");
+            long bytes = 64L << 20;
+            MemorySegment memory = slow.filled(bytes, FILL);
+            Reading reading = here.read(from, from.register(slow.filled(bytes, REFILL), Access.READABLE), 0, bytes,
+                    here.own(memory));
+            slow.until(() -> !EngineRig.isFilled(memory.asSlice(0, 4096), FILL));
+            reading.givenUp = true;
+            here.engine.abort(reading.read);
+            long begunNs = slow.nowNs();
+            slow.until(reading::ended);
+            long tookNs = slow.nowNs() - begunNs;
+            assertTrue(tookNs <= times.endBoundNs() + 1_000_000, () -> tookNs + " ns late");
+            assertTrue(tookNs > times.stallNs(), () -> "the lanes were broken after " + tookNs + " ns");
+        }
+    }
+
     /** Requests that do not complete in time: the lane is broken, then destroyed, and only then the memory is given back. */
     @ParameterizedTest
     @ValueSource(longs = {20_000, 3_000_000_000L})
