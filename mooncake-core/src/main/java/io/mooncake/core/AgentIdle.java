@@ -13,12 +13,16 @@ import org.jspecify.annotations.Nullable;
 final class AgentIdle implements IdleStrategy {
     /** Bounds how late a deadline is noticed. */
     private static final long PARK_NS = 1_000_000;
+    /** The same where nothing has happened for a second: to look a thousand times a second costs some percent of a processor. */
+    private static final long LONG_PARK_NS = 4_000_000;
+    private static final int PARKS_UNTIL_LONG = 1_000;
 
     private final IdleMode mode;
     private final @Nullable Poller parkIn;
     private volatile @Nullable Thread parked;
     private volatile boolean signalled;
     private int idle;
+    private int parks;
 
     AgentIdle(IdleMode mode, @Nullable Poller parkIn) {
         this.mode = mode;
@@ -40,17 +44,21 @@ final class AgentIdle implements IdleStrategy {
             Thread.onSpinWait();
         } else if (Backoff.pause(idle)) {
             idle++;
-        } else if (parkIn != null) {
-            parkIn.park(PARK_NS);
         } else {
-            park();
+            long ns = parks < PARKS_UNTIL_LONG ? PARK_NS : LONG_PARK_NS;
+            parks = Math.min(parks + 1, PARKS_UNTIL_LONG);
+            if (parkIn != null) {
+                parkIn.park(ns);
+            } else {
+                park(ns);
+            }
         }
     }
 
-    private void park() {
+    private void park(long ns) {
         parked = Thread.currentThread();
         if (!signalled) {
-            LockSupport.parkNanos(this, PARK_NS);
+            LockSupport.parkNanos(this, ns);
         }
         parked = null;
         if (signalled) {
@@ -77,6 +85,7 @@ final class AgentIdle implements IdleStrategy {
     @Override
     public void reset() {
         idle = 0;
+        parks = 0;
     }
 
     @Override

@@ -380,8 +380,8 @@ final class Pull implements TransferWork, ReadListener {
                         .raise(BlockEvent.Kind.DAMAGED, source,
                                 "the checksum of what node " + source.node()
                                         + " gave is another than when it was written");
-                if (source.node().equals(node.life().id) && stillHere(source) != null) {
-                    blocks().evict(source.id());
+                if (source.node().equals(node.life().id)) {
+                    boolean _ = blocks().evict(source);
                 }
                 retryOrEnd(part, Outcome.CHECKSUM, null);
             }

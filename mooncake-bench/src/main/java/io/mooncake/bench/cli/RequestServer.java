@@ -39,6 +39,7 @@ import java.util.Objects;
  */
 final class RequestServer {
     private static final Duration HOLD = Duration.ofMinutes(10);
+    private static final int MOST_PULLS = 8;
     private static final Duration ANNOUNCE = Duration.ofSeconds(30);
 
     private final ReplayStats stats;
@@ -154,12 +155,16 @@ final class RequestServer {
 
     private boolean pull(Member member, BlockRef ref, long hashId, AccessPath path) {
         long start = System.nanoTime();
-        if (!moved(member, Piece.replica(ref.id()))) {
-            return false;
-        }
-        if (!member.node().store().acquire(ref.id(), member.view())) {
-            return failed(ref, "was pulled but cannot be acquired");
-        }
+        // Nothing keeps a replica that has just come: where a pool is small, and demotes all the while, it may have left by now.
+        int tries = 0;
+        do {
+            if (tries++ == MOST_PULLS) {
+                return failed(ref, "was pulled " + MOST_PULLS + " times and could not be acquired");
+            }
+            if (!moved(member, Piece.replica(ref.id()))) {
+                return false;
+            }
+        } while (!member.node().store().acquire(ref.id(), member.view()));
         witness.pulled(member.index(), ref.id(), member.view().ref().version());
         return verifyView(member, hashId, path, start);
     }

@@ -8,6 +8,7 @@ import io.mooncake.testing.CCompiler;
 import io.mooncake.testing.ForkedJvm;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
 import org.junit.jupiter.api.Test;
@@ -84,7 +85,10 @@ class C127_NoNativeLibraryTest {
     }
 
     private Path cudaWithDevices(int count) throws IOException {
-        return CCompiler.stubLibrary(folder.resolve("cudart.so"), bound(CUDA, name -> true), "cudaGetDeviceCount",
+        List<String> all = new ArrayList<>(bound(CUDA, name -> true));
+        // Not generated, but needed as well.
+        all.addAll(List.of("cudaMemcpy2DAsync", "cudaDeviceFlushGPUDirectRDMAWrites"));
+        return CCompiler.stubLibrary(folder.resolve("cudart.so"), all, "cudaGetDeviceCount",
                 "int cudaGetDeviceCount(int *n) { *n = " + count + "; return 0; }");
     }
 
