@@ -176,7 +176,9 @@ final class RequestServer {
         if (outcome == Outcome.OK) {
             return true;
         }
-        if (!alone && (outcome == Outcome.STALE || outcome == Outcome.ABSENT)) {
+        // With files blocks move, and leave, between requests, too.
+        boolean moves = !alone || member.node().config().fileTier() != null;
+        if (moves && (outcome == Outcome.STALE || outcome == Outcome.ABSENT)) {
             stats.overtaken();
             return false;
         }
