@@ -5,10 +5,10 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.Tier;
-import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
 import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.pool.SlotBook;
+import io.mooncake.core.pool.SlottedPool;
 import io.mooncake.core.pool.StreamOrder;
 import io.mooncake.cuda.runtime.CudaException;
 import io.mooncake.cuda.runtime.Device;
@@ -26,7 +26,7 @@ import java.util.List;
  * <p>When the device is lost the pool is out: nothing can be reserved any more, what is used is released as ever, and closing it gives nothing
  * back, since there is nothing left.
  */
-public final class VramPool implements BlockPool {
+public final class VramPool extends SlottedPool {
     /** What the runtime aligns allocations to, at least 256; whole sectors for every copy engine. */
     static final long SLOT_ALIGNMENT = 512;
 
@@ -108,6 +108,11 @@ public final class VramPool implements BlockPool {
     }
 
     @Override
+    protected SlotBook book() {
+        return book;
+    }
+
+    @Override
     public Memory memory() {
         return memory;
     }
@@ -123,45 +128,10 @@ public final class VramPool implements BlockPool {
         return streams;
     }
 
-    @Override
-    public int slots() {
-        return book.slots();
-    }
-
-    @Override
-    public long offset(int slot) {
-        return book.offset(slot);
-    }
-
-    @Override
-    public long slotBytes(int slot) {
-        return book.slotBytes(slot);
-    }
-
-    @Override
-    public long largestSlotBytes() {
-        return book.largestSlotBytes();
-    }
-
     /** {@inheritDoc} {@link #NONE} also when the device is lost. */
     @Override
     public int reserve(long length) {
-        return device.loss() == null ? book.reserve(length) : NONE;
-    }
-
-    @Override
-    public void release(int slot) {
-        book.release(slot);
-    }
-
-    @Override
-    public void quarantine(int slot) {
-        book.quarantine(slot);
-    }
-
-    @Override
-    public Usage usage() {
-        return book.usage();
+        return device.loss() == null ? super.reserve(length) : NONE;
     }
 
     /**
@@ -191,11 +161,5 @@ public final class VramPool implements BlockPool {
         } catch (CudaException e) {
             throw e.asMooncake();
         }
-    }
-
-    /** For messages. */
-    @Override
-    public String toString() {
-        return book.toString();
     }
 }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * <p>One reservation and one guard table are made at start and live in one shared arena until {@link #close()}; nothing is mapped or
  * unmapped in between. Slots start on multiples of 64 bytes; {@code SlotBook} says who has them.
  */
-public final class DramPool implements BlockPool {
+public final class DramPool extends SlottedPool {
     private static final long SLOT_ALIGNMENT = 64;
     private static final long ALIGNMENT = 4096;
 
@@ -82,6 +82,11 @@ public final class DramPool implements BlockPool {
     }
 
     @Override
+    protected SlotBook book() {
+        return book;
+    }
+
+    @Override
     public Memory memory() {
         return memory;
     }
@@ -94,46 +99,6 @@ public final class DramPool implements BlockPool {
     @Override
     public @Nullable UnitChecksums checksums() {
         return checksums;
-    }
-
-    @Override
-    public int slots() {
-        return book.slots();
-    }
-
-    @Override
-    public long offset(int slot) {
-        return book.offset(slot);
-    }
-
-    @Override
-    public long slotBytes(int slot) {
-        return book.slotBytes(slot);
-    }
-
-    @Override
-    public long largestSlotBytes() {
-        return book.largestSlotBytes();
-    }
-
-    @Override
-    public int reserve(long length) {
-        return book.reserve(length);
-    }
-
-    @Override
-    public void release(int slot) {
-        book.release(slot);
-    }
-
-    @Override
-    public void quarantine(int slot) {
-        book.quarantine(slot);
-    }
-
-    @Override
-    public Usage usage() {
-        return book.usage();
     }
 
     /** {@inheritDoc} No slot can be reserved from the first call on, also when it throws; release the rest and call it again then. */
@@ -151,11 +116,5 @@ public final class DramPool implements BlockPool {
                     this + " is free, but a system call is still using its memory: close the engines first", e);
         }
         unmapped = true;
-    }
-
-    /** For messages. */
-    @Override
-    public String toString() {
-        return book.toString();
     }
 }

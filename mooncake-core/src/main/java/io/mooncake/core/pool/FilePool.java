@@ -46,7 +46,7 @@ import org.slf4j.LoggerFactory;
  * a record that its slot is free is on the device before the first byte of the next block is written there. Opening believes the last
  * record of a slot, and of that only what its bytes' checksums bear out.
  */
-public final class FilePool implements BlockPool, UnitFile {
+public final class FilePool extends SlottedPool implements UnitFile {
     private static final Logger LOG = LoggerFactory.getLogger(FilePool.class);
 
     private static final String SLOTS = "mooncake.slots";
@@ -323,6 +323,11 @@ public final class FilePool implements BlockPool, UnitFile {
     }
 
     @Override
+    protected SlotBook book() {
+        return book;
+    }
+
+    @Override
     public Memory memory() {
         return memory;
     }
@@ -335,31 +340,6 @@ public final class FilePool implements BlockPool, UnitFile {
     @Override
     public UnitChecksums checksums() {
         return checksums;
-    }
-
-    @Override
-    public int slots() {
-        return book.slots();
-    }
-
-    @Override
-    public long offset(int slot) {
-        return book.offset(slot);
-    }
-
-    @Override
-    public long slotBytes(int slot) {
-        return book.slotBytes(slot);
-    }
-
-    @Override
-    public long largestSlotBytes() {
-        return book.largestSlotBytes();
-    }
-
-    @Override
-    public int reserve(long length) {
-        return book.reserve(length);
     }
 
     @Override
@@ -381,17 +361,7 @@ public final class FilePool implements BlockPool, UnitFile {
             // Before the slot can be reserved again.
             journal.evicted(slot);
         }
-        book.release(slot);
-    }
-
-    @Override
-    public void quarantine(int slot) {
-        book.quarantine(slot);
-    }
-
-    @Override
-    public Usage usage() {
-        return book.usage();
+        super.release(slot);
     }
 
     @Override

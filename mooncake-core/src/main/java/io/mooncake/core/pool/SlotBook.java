@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Who has the slots of a pool, whatever they are slots of: free, used, quarantined; for pools here and in other modules. Any thread; reserve, release and quarantine are O(1) in
+ * Who has the slots of a pool, whatever they are slots of: free, used, quarantined; a {@link SlottedPool} of whatever module makes one. Any thread; reserve, release and quarantine are O(1) in
  * the number of slots, take no lock and allocate nothing.
  *
  * <p>Slots are numbered by ascending length and start on multiples of the pool's alignment, at an offset that is stored. Each has a state of its
@@ -143,34 +143,17 @@ public final class SlotBook {
         return offsets.length;
     }
 
-    /**
-     * {@link BlockPool#offset}.
-     *
-     * @param slot which
-     * @return its stored offset
-     */
-    public long offset(int slot) {
+    long offset(int slot) {
         check(slot);
         return offsets[slot];
     }
 
-    /**
-     * {@link BlockPool#slotBytes}.
-     *
-     * @param slot which
-     * @return bytes
-     */
-    public long slotBytes(int slot) {
+    long slotBytes(int slot) {
         check(slot);
         return classBytes[classOf(slot)];
     }
 
-    /**
-     * {@link BlockPool#largestSlotBytes}.
-     *
-     * @return bytes
-     */
-    public long largestSlotBytes() {
+    long largestSlotBytes() {
         return classBytes[classBytes.length - 1];
     }
 
@@ -186,14 +169,7 @@ public final class SlotBook {
         Bounds.check(this, slot, 1, offsets.length);
     }
 
-    /**
-     * {@link BlockPool#reserve}.
-     *
-     * @param length bytes needed
-     * @return a slot that is the caller's alone, or {@link BlockPool#NONE}
-     * @throws MooncakeException OUT_OF_BOUNDS for a length that no slot has, CLOSED
-     */
-    public int reserve(long length) {
+    int reserve(long length) {
         if (length <= 0 || length > largestSlotBytes()) {
             throw new MooncakeException(Kind.OUT_OF_BOUNDS,
                     this + ": no slot is for " + length + " bytes: the longest have "
@@ -234,13 +210,7 @@ public final class SlotBook {
         return new MooncakeException(Kind.CLOSED, this + " is closed");
     }
 
-    /**
-     * {@link BlockPool#release}.
-     *
-     * @param slot which
-     * @throws MooncakeException ILLEGAL_STATE when the slot is free already
-     */
-    public void release(int slot) {
+    void release(int slot) {
         check(slot);
         int before = (int) STATE.getVolatile(states, slot);
         while (before != FREE) {
@@ -255,13 +225,7 @@ public final class SlotBook {
         throw new MooncakeException(Kind.ILLEGAL_STATE, this + ": slot " + slot + " is free already: release it once");
     }
 
-    /**
-     * {@link BlockPool#quarantine}.
-     *
-     * @param slot which
-     * @throws MooncakeException ILLEGAL_STATE when the slot is not used
-     */
-    public void quarantine(int slot) {
+    void quarantine(int slot) {
         check(slot);
         if (!STATE.compareAndSet(states, slot, USED, QUARANTINED)) {
             throw new MooncakeException(Kind.ILLEGAL_STATE, this + ": slot " + slot
@@ -270,12 +234,7 @@ public final class SlotBook {
         counts.addAndGet(ONE_QUARANTINED - ONE_USED);
     }
 
-    /**
-     * {@link BlockPool#usage}.
-     *
-     * @return numbers whose sum is the capacity
-     */
-    public BlockPool.Usage usage() {
+    BlockPool.Usage usage() {
         long now = counts.get();
         int used = (int) now;
         int quarantined = (int) ((now & ~CLOSED) >>> 32);

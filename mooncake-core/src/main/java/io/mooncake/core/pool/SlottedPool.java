@@ -1,0 +1,60 @@
+package io.mooncake.core.pool;
+
+/** A pool whose slots are looked after by a {@link SlotBook}, wherever its memory is: only that, its guards and its end are the pool's own. */
+public abstract class SlottedPool implements BlockPool {
+    /** For pools here and in other modules. */
+    protected SlottedPool() {}
+
+    /**
+     * Who has the slots.
+     *
+     * @return the same one always
+     */
+    protected abstract SlotBook book();
+
+    @Override
+    public int slots() {
+        return book().slots();
+    }
+
+    @Override
+    public long offset(int slot) {
+        return book().offset(slot);
+    }
+
+    @Override
+    public long slotBytes(int slot) {
+        return book().slotBytes(slot);
+    }
+
+    @Override
+    public long largestSlotBytes() {
+        return book().largestSlotBytes();
+    }
+
+    @Override
+    public int reserve(long length) {
+        return book().reserve(length);
+    }
+
+    @Override
+    public void release(int slot) {
+        book().release(slot);
+    }
+
+    @Override
+    public void quarantine(int slot) {
+        book().quarantine(slot);
+    }
+
+    @Override
+    public Usage usage() {
+        return book().usage();
+    }
+
+    /** For messages. */
+    @Override
+    public String toString() {
+        return book().toString();
+    }
+}
