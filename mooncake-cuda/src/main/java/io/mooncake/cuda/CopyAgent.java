@@ -5,6 +5,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.ParkingSpot;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadStatus;
@@ -12,7 +13,6 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.cuda.runtime.CudaException;
 import io.mooncake.cuda.runtime.Device;
 import java.util.ArrayDeque;
-import java.util.concurrent.locks.LockSupport;
 import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -36,20 +36,19 @@ final class CopyAgent implements Poller {
     private final EngineContext context;
     private final CudaDevices devices;
     private final Device device;
-    private final Runnable wakeup;
     private final MpscVarHandleArrayQueue<GuardedRead> queue = new MpscVarHandleArrayQueue<>(QUEUE_CAPACITY);
     private final ArrayDeque<DeviceRead> loads = new ArrayDeque<>();
     private final ArrayDeque<DeviceRead> background = new ArrayDeque<>();
     private final Copies copies;
     private boolean released;
     private volatile boolean closed;
-    private volatile @Nullable Thread parked;
+    private final ParkingSpot spot;
 
     CopyAgent(EngineContext context, CudaDevices devices, Device device, @Nullable Runnable wakeup) {
         this.context = context;
         this.devices = devices;
         this.device = device;
-        this.wakeup = wakeup == null ? this::unpark : wakeup;
+        spot = new ParkingSpot(() -> queue.isEmpty(), wakeup);
         copies = new Copies(context, devices, device);
     }
 
@@ -61,7 +60,7 @@ final class CopyAgent implements Poller {
             // The agent may have looked for the last time before the offer.
             cancelQueued();
         }
-        wakeup.run();
+        spot.wakeup();
         return true;
     }
 
@@ -232,23 +231,12 @@ final class CopyAgent implements Poller {
 
     @Override
     public void park(long maxNs) {
-        parked = Thread.currentThread();
-        if (queue.isEmpty()) {
-            LockSupport.parkNanos(this, loads.isEmpty() && background.isEmpty() ? maxNs : Math.min(maxNs, POLL_NS));
-        }
-        parked = null;
+        spot.park(loads.isEmpty() && background.isEmpty() ? maxNs : Math.min(maxNs, POLL_NS));
     }
 
     @Override
     public void wakeup() {
-        wakeup.run();
-    }
-
-    private void unpark() {
-        Thread thread = parked;
-        if (thread != null) {
-            LockSupport.unpark(thread);
-        }
+        spot.wakeup();
     }
 
     @Override

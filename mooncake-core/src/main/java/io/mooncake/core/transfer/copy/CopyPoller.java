@@ -5,13 +5,13 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.ParkingSpot;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.UnitChecksums;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayDeque;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
@@ -45,12 +45,11 @@ public final class CopyPoller implements Poller {
     private final String name;
     private final ChunkSource source;
     private final LongSupplier nanoClock;
-    private final Runnable wakeup;
     private final MpscVarHandleArrayQueue<GuardedRead> queue = new MpscVarHandleArrayQueue<>(QUEUE_CAPACITY);
     private final ArrayDeque<GuardedRead> loads = new ArrayDeque<>();
     private final ArrayDeque<GuardedRead> background = new ArrayDeque<>();
     private volatile boolean closed;
-    private volatile @Nullable Thread parked;
+    private final ParkingSpot spot;
 
     /**
      * A poller for one engine.
@@ -64,7 +63,7 @@ public final class CopyPoller implements Poller {
         this.name = name;
         this.source = source;
         this.nanoClock = nanoClock;
-        this.wakeup = wakeup == null ? this::unpark : wakeup;
+        spot = new ParkingSpot(() -> queue.isEmpty() && loads.isEmpty() && background.isEmpty(), wakeup);
     }
 
     /**
@@ -90,7 +89,7 @@ public final class CopyPoller implements Poller {
             // The poller may have looked for the last time before the offer.
             cancelQueued();
         }
-        wakeup.run();
+        spot.wakeup();
         return true;
     }
 
@@ -256,23 +255,12 @@ public final class CopyPoller implements Poller {
 
     @Override
     public void park(long maxNs) {
-        parked = Thread.currentThread();
-        if (queue.isEmpty() && loads.isEmpty() && background.isEmpty()) {
-            LockSupport.parkNanos(this, maxNs);
-        }
-        parked = null;
+        spot.park(maxNs);
     }
 
     @Override
     public void wakeup() {
-        wakeup.run();
-    }
-
-    private void unpark() {
-        Thread thread = parked;
-        if (thread != null) {
-            LockSupport.unpark(thread);
-        }
+        spot.wakeup();
     }
 
     @Override

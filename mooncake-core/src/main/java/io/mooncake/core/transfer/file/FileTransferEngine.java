@@ -3,6 +3,7 @@ package io.mooncake.core.transfer.file;
 import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.ParkingSpot;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Region;
@@ -19,7 +20,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /** Moves blocks of this node out of its file and into it. So many threads of its own, so many requests has the device at a time. */
@@ -37,11 +37,10 @@ public final class FileTransferEngine implements TransferEngine, Poller {
     private final List<Thread> threads = new ArrayList<>();
     /** Where there are no threads the poller works with it. */
     private final @Nullable MemorySegment buffer;
-    private final Runnable wakeup;
     private volatile boolean closed;
     private volatile boolean look;
     private long lookedNs;
-    private volatile @Nullable Thread parked;
+    private final ParkingSpot spot;
 
     /**
      * How the engine works.
@@ -65,11 +64,11 @@ public final class FileTransferEngine implements TransferEngine, Poller {
             @Nullable Runnable wakeup) {
         this.context = context;
         this.region = region;
-        this.wakeup = wakeup == null ? this::unpark : wakeup;
         UnitMover mover = new UnitMover(context, region, file);
         queue = new FileQueue(mover, file, context.nanoClock(), settings.syncDelayNs());
         long alignment = Math.max(64, file.alignment());
         buffer = settings.threads() == 0 ? arena.allocate(mover.bufferBytes(), alignment) : null;
+        spot = new ParkingSpot(() -> !look && (buffer == null || queue.isEmpty()), wakeup);
         for (int i = 0; i < settings.threads(); i++) {
             MemorySegment own = arena.allocate(mover.bufferBytes(), alignment);
             Thread thread = settings.factory().newThread(() -> queue.work(own));
@@ -101,7 +100,7 @@ public final class FileTransferEngine implements TransferEngine, Poller {
             return false;
         }
         if (buffer != null) {
-            wakeup.run();
+            spot.wakeup();
         }
         return true;
     }
@@ -109,7 +108,7 @@ public final class FileTransferEngine implements TransferEngine, Poller {
     @Override
     public void abort(GuardedRead read) {
         look = true;
-        wakeup.run();
+        spot.wakeup();
     }
 
     @Override
@@ -147,23 +146,12 @@ public final class FileTransferEngine implements TransferEngine, Poller {
 
     @Override
     public void park(long maxNs) {
-        parked = Thread.currentThread();
-        if (!look && (buffer == null || queue.isEmpty())) {
-            LockSupport.parkNanos(this, maxNs);
-        }
-        parked = null;
+        spot.park(maxNs);
     }
 
     @Override
     public void wakeup() {
-        wakeup.run();
-    }
-
-    private void unpark() {
-        Thread thread = parked;
-        if (thread != null) {
-            LockSupport.unpark(thread);
-        }
+        spot.wakeup();
     }
 
     /** What the device has is waited for: its memory is not to be touched after. */
