@@ -46,7 +46,8 @@ final class ReplayProcess {
         this.member = member;
         this.testimony = testimony;
         this.stats = stats;
-        server = new RequestServer(member.node().config().pool().blockSize(), testimony, stats, alone);
+        server = new RequestServer(member.node().config().pool().blockSize(), testimony, stats,
+                alone && member.node().config().fileTier() == null);
     }
 
     /**

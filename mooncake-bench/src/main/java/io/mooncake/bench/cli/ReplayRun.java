@@ -21,7 +21,7 @@ final class ReplayRun implements Replay {
         lookAhead = options.lookAhead();
         cluster = new Cluster(options);
         server = new RequestServer(options.blockSize(), new Verifier(new Ledger(options.nodes()), stats), stats,
-                true);
+                options.tiers() == null);
     }
 
     /** The nodes. */

@@ -55,7 +55,8 @@ final class RequestServer {
      * @param blockSize bytes of every block
      * @param witness judges what is read
      * @param stats counts and measures
-     * @param alone whether nobody else serves a request meanwhile; else a block may be gone before it is read, which is no failure
+     * @param alone whether nobody else serves a request meanwhile, and no node has a file, into and out of which blocks go between requests;
+     *     else a block may be gone before it is read, which is no failure
      */
     RequestServer(long blockSize, Witness witness, ReplayStats stats, boolean alone) {
         this.blockSize = blockSize;
@@ -176,9 +177,7 @@ final class RequestServer {
         if (outcome == Outcome.OK) {
             return true;
         }
-        // With files blocks move, and leave, between requests, too.
-        boolean moves = !alone || member.node().config().fileTier() != null;
-        if (moves && (outcome == Outcome.STALE || outcome == Outcome.ABSENT)) {
+        if (!alone && (outcome == Outcome.STALE || outcome == Outcome.ABSENT)) {
             stats.overtaken();
             return false;
         }
