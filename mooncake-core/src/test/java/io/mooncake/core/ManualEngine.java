@@ -9,9 +9,7 @@ import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Route;
-import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
-import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -82,11 +80,6 @@ final class ManualEngine implements TransferEngine, Poller {
     @Override
     public void onPeerDead(NodeId life, String reason) {
         dead.add(life);
-    }
-
-    @Override
-    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
-        return false;
     }
 
     @Override

@@ -12,10 +12,8 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.Route.Health;
 import io.mooncake.core.transfer.Route.Locality;
-import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.cuda.runtime.Device;
-import java.nio.ByteBuffer;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -101,12 +99,6 @@ public final class CudaTransferEngine implements TransferEngine {
     @Override
     public void abort(GuardedRead read) {
         agent.wakeup();
-    }
-
-    /** {@inheritDoc} It sends none. */
-    @Override
-    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
-        return false;
     }
 
     @Override

@@ -83,10 +83,12 @@ public interface TransferEngine {
      * @param peer to whom
      * @param topic for whom there
      * @param message its remaining bytes, at most {@link EngineContext#MAX_MESSAGE_BYTES}; copied
-     * @return false when the engine has no way there, cannot send, or its bounded queue is full
-     * @throws MooncakeException OUT_OF_BOUNDS for a longer message
+     * @return false when the engine has no way there, its bounded queue is full, or it sends none, as by default
+     * @throws MooncakeException OUT_OF_BOUNDS for a longer message, by an engine that sends
      */
-    boolean send(Peer peer, Topic topic, ByteBuffer message);
+    default boolean send(Peer peer, Topic topic, ByteBuffer message) {
+        return false;
+    }
 
     /**
      * A life of a peer is over, as far as the cluster knows: what was asked of it ends at once, UNREACHABLE with the reason, as far as no work

@@ -1,6 +1,5 @@
 package io.mooncake.core.transfer.file;
 
-import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.ParkingSpot;
@@ -10,12 +9,10 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.Route.Health;
 import io.mooncake.core.transfer.Route.Locality;
-import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.UnitFile;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -109,12 +106,6 @@ public final class FileTransferEngine implements TransferEngine, Poller {
     public void abort(GuardedRead read) {
         look = true;
         spot.wakeup();
-    }
-
-    @Override
-    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
-        byte[] _ = ControlChannel.copy(peer, message);
-        return false;
     }
 
     // ---- the poller

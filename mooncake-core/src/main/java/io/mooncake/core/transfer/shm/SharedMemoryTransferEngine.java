@@ -11,11 +11,9 @@ import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.SharedBlock;
 import io.mooncake.core.transfer.SharedBlocks;
-import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.copy.ChunkSource;
 import io.mooncake.core.transfer.copy.CopyPoller;
-import java.nio.ByteBuffer;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -79,11 +77,6 @@ public final class SharedMemoryTransferEngine implements TransferEngine, Poller,
     @Override
     public void abort(GuardedRead read) {
         copies.wakeup();
-    }
-
-    @Override
-    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
-        return false;
     }
 
     @Override
