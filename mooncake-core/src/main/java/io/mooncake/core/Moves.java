@@ -86,6 +86,9 @@ final class Moves {
     /** Conductor: ends what is over. */
     private int look(long nowNs) {
         int ended = 0;
+        if (asked.isEmpty()) {
+            return ended;
+        }
         for (Map.Entry<Long, Move> each : asked.entrySet()) {
             Move move = each.getValue();
             // One that was submitted again has another number by now.

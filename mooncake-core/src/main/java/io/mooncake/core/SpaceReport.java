@@ -3,6 +3,7 @@ package io.mooncake.core;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.PoolSpace;
 import io.mooncake.core.manager.BlockManager;
+import io.mooncake.core.manager.SpaceSurvey;
 import io.mooncake.core.registry.NodeSpace;
 import io.mooncake.core.registry.Registry;
 import java.util.List;
@@ -15,23 +16,26 @@ final class SpaceReport {
     private static final int NOTEWORTHY = 16;
 
     private final NodeId self;
-    private final BlockManager blocks;
+    private final SpaceSurvey survey;
     private final Registry registry;
     private List<PoolSpace> said = List.of();
-    private long dueNs = Long.MIN_VALUE;
+    private long lookAgainNs;
 
     SpaceReport(NodeId self, BlockManager blocks, Registry registry) {
         this.self = self;
-        this.blocks = blocks;
+        survey = blocks.survey();
         this.registry = registry;
     }
 
     int announce(long nowNs) {
-        if (dueNs != Long.MIN_VALUE && nowNs - dueNs < 0) {
+        if (!said.isEmpty() && nowNs - lookAgainNs < 0) {
             return 0;
         }
-        dueNs = nowNs + LOOK_NS;
-        List<PoolSpace> space = blocks.space();
+        List<PoolSpace> space = survey.look();
+        if (space == null) {
+            return 0;
+        }
+        lookAgainNs = nowNs + LOOK_NS;
         if (!differ(space, said)) {
             return 0;
         }

@@ -8,7 +8,6 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.NextUse;
-import io.mooncake.core.block.PoolSpace;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool;
@@ -17,7 +16,6 @@ import io.mooncake.core.transfer.SharedBlock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -439,12 +437,12 @@ public final class BlockManager {
     }
 
     /**
-     * What room each pool has at this moment. Looks at every slot: for now and then.
+     * Begins to count what room each pool has.
      *
-     * @return one for each pool
+     * @return for one thread
      */
-    public List<PoolSpace> space() {
-        return Stream.of(table.spaces).map(space -> space.count(table.words)).toList();
+    public SpaceSurvey survey() {
+        return new SpaceSurvey(table);
     }
 
     /**

@@ -4,8 +4,6 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
-import io.mooncake.core.block.BlockState;
-import io.mooncake.core.block.PoolSpace;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
@@ -37,21 +35,6 @@ record Space(BlockPool pool, Region region, ForeignPins foreignPins, int first) 
 
     int end() {
         return first + pool.slots();
-    }
-
-    /** What is free or cached at this moment. */
-    PoolSpace count(ControlWords words) {
-        long bytes = 0;
-        long free = 0;
-        long cached = 0;
-        for (int slot = first; slot < end(); slot++) {
-            long slotBytes = pool.slotBytes(slot - first);
-            long word = words.get(slot);
-            bytes += slotBytes;
-            free += ControlWords.state(word) == BlockState.FREE ? slotBytes : 0;
-            cached += ControlWords.state(word) == BlockState.WRITTEN && ControlWords.pins(word) == 0 ? slotBytes : 0;
-        }
-        return new PoolSpace(pool.tier(), pool.device(), bytes, free, cached);
     }
 
     /** A part of a slot's memory, from its first byte on. */
