@@ -188,11 +188,12 @@ final class FileDamageTest {
         put(pool, "a", 1);
         int b = put(pool, "b", 1);
         int e = put(pool, "e", 1);
+        put(pool, "c", 1);
         // On the device together, so that neither record says of the other that it was there.
         pool.release(b);
         pool.release(e);
         pool.makeDurable(new long[0]);
-        put(pool, "c", 1);
+        // In one of their slots: nothing is written about the other one any more.
         put(pool, "d", 1);
         close(pool);
         byte[] journal = Files.readAllBytes(file("journal"));
