@@ -106,6 +106,17 @@ final class FileTierTest {
         } while (node.usage().used() >= MEMORY_SLOTS);
     }
 
+    /** Block 0, which more blocks than memory has room for follow. */
+    private static void putIntoTheFileOnly(Node node) {
+        put(node, 0);
+        assertEquals(Outcome.OK, move(node, 0, Tier.SLOW));
+        for (int i = 1; i < 12; i++) {
+            put(node, i);
+        }
+        settle(node);
+        assertEquals(Tier.SLOW, tier(node, 0));
+    }
+
     private static Outcome read(Node node, int number, long offset, long length) {
         try (Arena arena = Arena.ofShared()) {
             MemorySegment into = arena.allocate(BLOCK);
@@ -254,13 +265,7 @@ final class FileTierTest {
     @Test
     void shouldDemoteAlsoWhereMoreIsReadThanTheFileTakes() {
         try (Node node = start(64); Arena arena = Arena.ofShared()) {
-            put(node, 0);
-            assertEquals(Outcome.OK, move(node, 0, Tier.SLOW));
-            for (int i = 1; i < 12; i++) {
-                put(node, i);
-            }
-            settle(node);
-            assertEquals(Tier.SLOW, tier(node, 0));
+            putIntoTheFileOnly(node);
             Region region = node.register(Memory.of(arena.allocate(8)), Access.LOCAL_ONLY);
             Piece some = Piece.of(id(0), 0, 8, Destination.at(region, 0));
             Transfer flood = node.store().prepare(Collections.nCopies(1_500, some), TransferOptions.DEFAULT).submit();
@@ -320,13 +325,7 @@ final class FileTierTest {
     @Test
     void shouldDropABlockThatWasDamagedOnTheDisk() throws IOException {
         try (Node node = start(64)) {
-            put(node, 0);
-            assertEquals(Outcome.OK, move(node, 0, Tier.SLOW));
-            for (int i = 1; i < 12; i++) {
-                put(node, i);
-            }
-            settle(node);
-            assertEquals(Tier.SLOW, tier(node, 0));
+            putIntoTheFileOnly(node);
             try (RandomAccessFile file = new RandomAccessFile(directory.resolve("mooncake.slots").toFile(), "rw")) {
                 file.seek(4_000);
                 file.write(file.length() > 0 ? 77 : 0);
