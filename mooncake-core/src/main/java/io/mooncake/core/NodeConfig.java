@@ -119,7 +119,7 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
      *     kept together by moving them; 0 = each takes a slot of blockSize
      * @param spareSlots slots that are kept free for writers by evicting ahead; 0 = one of 16, 1 to 64
      * @param checksums whether blocks written here get a checksum for each MiB, which whoever copies them here, from
-     *     shared memory or by TCP verifies (a view of a block is no copy, and one-sided engines verify none)
+     *     shared memory, by TCP or through a one-sided engine verifies (a view of a block is no copy)
      * @param evictionPolicy name of the policy
      * @param prefetchBandwidth bytes a second that may be fetched ahead of their use, as long as such guesses prove right
      * @param shares by salt of a {@link io.mooncake.core.block.PrefixChain}, that is by tenant: what part of memory, and of the file, is its own:
