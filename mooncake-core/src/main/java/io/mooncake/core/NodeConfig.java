@@ -112,7 +112,7 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
      * @param blockSize bytes of the largest block; size / blockSize slots are cut
      * @param spareSlots slots that are kept free for writers by evicting ahead; 0 = one of 16, 1 to 64
      * @param checksums whether blocks written here get a checksum for each MiB, which whoever copies them here, from
-     *     shared memory or by TCP verifies (a view of a block is no copy, and one-sided engines verify none)
+     *     shared memory, by TCP or through a one-sided engine verifies (a view of a block is no copy)
      * @param evictionPolicy name of the policy
      * @param sharedMemory where the pool lies so that this host's other nodes read it without a network: an absolute path of a
      *     directory of a memory file system, {@value NodeConfig#SHARED_MEMORY_AUTO} = {@code /dev/shm} where at most half of what is

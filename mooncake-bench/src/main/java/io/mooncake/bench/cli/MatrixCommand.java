@@ -30,7 +30,7 @@ import picocli.CommandLine.Spec;
 final class MatrixCommand implements Callable<Integer> {
     private static final Duration TOLD = Duration.ofMinutes(1);
     /** Where nobody is: the first node of a cluster looks for others, and finds none. */
-    private static final String NOBODY = "127.0.0.1:9";
+    static final String NOBODY = "127.0.0.1:9";
 
     @Spec
     @SuppressWarnings("NullAway.Init") // by picocli

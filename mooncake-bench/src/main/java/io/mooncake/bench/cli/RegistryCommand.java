@@ -21,10 +21,12 @@ import picocli.CommandLine.Spec;
 @Command(name = "registry", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, sortOptions = false, description = {
         "Measures the registry with many facts of many nodes, in one process and without a network: bytes a fact, look-up,"
                 + " announcing, taking in, joining, forgetting, in processor time; and the sizes of messages.",
+        "Then starts fewer nodes, joined by JGroups on loopback, and measures how soon all know what one of them writes.",
         "Exit code 0: the tables agree and the limits are met; 1: they are not; 2: bad input."})
 final class RegistryCommand implements Callable<Integer> {
     private static final double MOST_BYTES = 200;
     private static final double MOST_NS = 200;
+    private static final int SINGLE_BLOCKS = 500;
 
     @Spec
     @SuppressWarnings("NullAway.Init") // by picocli
@@ -36,6 +38,12 @@ final class RegistryCommand implements Callable<Integer> {
     @Option(names = "--facts", paramLabel = "N", defaultValue = "1000000", description = "Blocks of all nodes together (default: ${DEFAULT-VALUE}).")
     private int facts;
 
+    @Option(names = "--joined", paramLabel = "N", defaultValue = "8", description = "Nodes that JGroups joins (default: ${DEFAULT-VALUE}; 0: none).")
+    private int joined;
+
+    @Option(names = "--joined-facts", paramLabel = "N", defaultValue = "200000", description = "Blocks of these together (default: ${DEFAULT-VALUE}).")
+    private int joinedFacts;
+
     @Option(names = "--json", paramLabel = "FILE", description = "Also writes the results as JSON.")
     private @Nullable Path json;
 
@@ -45,6 +53,8 @@ final class RegistryCommand implements Callable<Integer> {
     public Integer call() throws IOException {
         ReplayOptions.within("--nodes", nodes, 1, 1_000);
         ReplayOptions.within("--facts", facts, nodes, 10_000_000);
+        ReplayOptions.within("--joined", joined, 0, 64);
+        ReplayOptions.within("--joined-facts", joinedFacts, joined, 10_000_000);
         Json.checkWritable(json);
         PrintWriter out = spec.commandLine().getOut();
         RegistryScale scale = new RegistryScale(nodes, facts);
@@ -79,10 +89,37 @@ final class RegistryCommand implements Callable<Integer> {
                 means[means.length - 1], means.length);
         out.flush();
         results.put("lookupNsRounds", Arrays.stream(means).boxed().toList());
+        if (joined > 0) {
+            differences += converge(out);
+        }
         if (json != null) {
             Json.write(json, results);
         }
         return bytesEach <= MOST_BYTES && lookup <= MOST_NS && differences == 0 ? Main.OK : Main.FAILED;
+    }
+
+    /** How many blocks were known otherwise than by their owner. */
+    private long converge(PrintWriter out) {
+        try (RegistryConvergence nodes = new RegistryConvergence(joined, joinedFacts, SINGLE_BLOCKS)) {
+            out.printf(Locale.ROOT, "%n%,d nodes of this process, joined by JGroups on loopback%n%n", joined);
+            out.flush();
+            double seconds = nodes.writeAll() / 1e9;
+            row(out, "written until everybody knew all, blocks/s", "joinedBlocksPerSecond", nodes.facts() / seconds,
+                    Double.NaN);
+            double[] single = new double[SINGLE_BLOCKS];
+            for (int i = 0; i < SINGLE_BLOCKS; i++) {
+                single[i] = nodes.writeOne(i % joined) / 1e6;
+            }
+            Arrays.sort(single);
+            row(out, "one written until everybody knew, ms, p50", "joinedMsP50", single[SINGLE_BLOCKS / 2],
+                    Double.NaN);
+            row(out, "the same, ms, p99", "joinedMsP99", single[SINGLE_BLOCKS * 99 / 100], Double.NaN);
+            row(out, "one more node started until it knew all, ms", "joinedStartMs", nodes.join() / 1e6, Double.NaN);
+            long differences = nodes.differences();
+            row(out, "blocks known to it otherwise", "joinedDifferences", (double) differences, 0);
+            out.flush();
+            return differences;
+        }
     }
 
     private void cost(PrintWriter out, String title, String key, Cost cost) {

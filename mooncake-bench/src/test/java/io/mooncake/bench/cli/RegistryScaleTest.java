@@ -30,10 +30,22 @@ class RegistryScaleTest {
     }
 
     @Test
+    void shouldSeeNodesThatJGroupsJoinsAgree() {
+        try (RegistryConvergence nodes = new RegistryConvergence(3, 300, 3)) {
+            assertTrue(nodes.writeAll() > 0);
+            assertTrue(nodes.writeOne(2) > 0);
+            assertEquals(301, nodes.facts());
+            assertTrue(nodes.join() > 0);
+            assertEquals(0, nodes.differences());
+        }
+    }
+
+    @Test
     void shouldPrintItAndWriteItAsJson(@TempDir Path folder) throws IOException {
         Path json = folder.resolve("registry.json");
         // Of so few facts the heap's own noise is more than the limit, so only the exit code of bad input is judged here.
-        CliRun run = CliRun.of("registry", "--nodes", "4", "--facts", "20000", "--json", json.toString());
+        CliRun run = CliRun.of("registry", "--nodes", "4", "--facts", "20000", "--joined", "0", "--json",
+                json.toString());
         assertTrue(run.exitCode() != Main.BAD_INPUT, run::err);
         String text = Files.readString(json);
         for (String key : new String[]{"heapBytesPerFact", "lookupNs", "announce", "join", "change", "beatBytes"}) {
