@@ -134,7 +134,9 @@ final class DisaggRun implements AutoCloseable {
     String way() throws IOException {
         int[] prompt = prompt(settings.prompts);
         prefill.shared(1, prompt);
-        return prompt.length < settings.engine.blockTokens() ? "prompts without any block" : decode.explain(prefill, prompt);
+        return prompt.length < settings.engine.blockTokens()
+                ? "prompts without any block"
+                : decode.explain(prefill, prompt);
     }
 
     /** One prompt, prefilled there and answered here; then once more without any blocks. */

@@ -42,6 +42,7 @@ final class EngineSeat implements AutoCloseable {
         this.name = name;
         List<String> flags = new ArrayList<>(Child.QUIET);
         flags.addAll(setup.settings.jvmFlags());
+        flags.addAll(setup.engine.jvmFlags());
         List<String> args = new ArrayList<>(List.of(name, Integer.toString(setup.capacity), setup.reach.name(),
                 setup.engine.toText()));
         args.addAll(setup.settings.toArgs());

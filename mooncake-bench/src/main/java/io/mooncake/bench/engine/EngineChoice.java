@@ -12,10 +12,16 @@ import java.util.Locale;
  * @param seed of the weights
  */
 public record EngineChoice(Kind kind, Model model, int blockTokens, long seed) {
+    /** The vector module, and not Jlama's own native products, which leave the last rows of a batch unset. */
+    static final List<String> JLAMA_FLAGS = List.of("--add-modules=jdk.incubator.vector",
+            "-Djlama.force_panama_tensor_operations=true", "--sun-misc-unsafe-memory-access=allow");
+
     /** Whose engine. */
     public enum Kind {
         /** {@link MiniEngine}. */
-        MINI
+        MINI,
+        /** {@link JlamaEngine}. */
+        JLAMA
     }
 
     /** How large a model. */
@@ -34,6 +40,7 @@ public record EngineChoice(Kind kind, Model model, int blockTokens, long seed) {
     public Engine create() {
         return switch (kind) {
             case MINI -> MiniEngine.of(model, seed, blockTokens);
+            case JLAMA -> JlamaEngine.of(model, seed, blockTokens);
         };
     }
 
@@ -45,7 +52,17 @@ public record EngineChoice(Kind kind, Model model, int blockTokens, long seed) {
     public int vocabulary() {
         return switch (kind) {
             case MINI -> MiniEngine.vocabulary(model);
+            case JLAMA -> JlamaShape.of(model).vocabulary();
         };
+    }
+
+    /**
+     * What a JVM needs to make it.
+     *
+     * @return for its command line
+     */
+    public List<String> jvmFlags() {
+        return kind == Kind.JLAMA ? JLAMA_FLAGS : List.of();
     }
 
     /**

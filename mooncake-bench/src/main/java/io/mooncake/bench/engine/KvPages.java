@@ -49,9 +49,11 @@ final class KvPages implements AutoCloseable {
     /** The next page is a block of the store. */
     void attach(BlockView view) {
         if (length % layout.tokens() != 0 || view.length() != layout.blockBytes()) {
-            throw new MooncakeException(Kind.INVALID_ARGUMENT, "block of " + view.length() + " bytes after token " + length
-                    + ": full blocks of " + layout.blockBytes() + " bytes go between blocks of " + layout.tokens()
-                    + " tokens");
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "block of " + view.length() + " bytes after token " + length
+                            + ": full blocks of " + layout.blockBytes() + " bytes go between blocks of "
+                            + layout.tokens()
+                            + " tokens");
         }
         pages.add(view.segment());
         views.add(view);

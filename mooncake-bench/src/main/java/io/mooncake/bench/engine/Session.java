@@ -40,7 +40,9 @@ public final class Session implements AutoCloseable {
         // The last token is computed in any case, since that says what follows; with it the block that it ends.
         int whole = (tokens.length - 1) / blockTokens;
         @Nullable
-        BlockView[] found = adapter == null ? new @Nullable BlockView[whole] : adapter.fetch(ids.subList(0, whole), tally);
+        BlockView[] found = adapter == null
+                ? new @Nullable BlockView[whole]
+                : adapter.fetch(ids.subList(0, whole), tally);
         try {
             for (int block = 0; block < whole; block++) {
                 BlockView view = found[block];
