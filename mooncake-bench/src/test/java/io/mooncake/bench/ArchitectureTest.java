@@ -36,7 +36,8 @@ class ArchitectureTest {
                 .that(DescribedPredicate.describe("written by hand",
                         type -> !type.getName().matches(".*(\\.jmh_generated\\.|_jcstress).*")));
         Stream<ArchRule> edges = Stream.of(HouseRules.edges(ROOT, "io.mooncake.bench.cli..",
-                Stream.concat(PUBLIC.stream(), Stream.of("io.mooncake.bench..", SIMULATOR)).toList()), noRawBindings);
+                Stream.concat(PUBLIC.stream(), Stream.of("io.mooncake.bench..", SIMULATOR)).toList()),
+                HouseRules.edges(ROOT, "io.mooncake.bench.engine..", PUBLIC), noRawBindings);
         return HouseRules.tests(ours, Stream.concat(edges, HouseRules.bans()));
     }
 }

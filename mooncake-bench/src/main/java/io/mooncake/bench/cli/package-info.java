@@ -16,6 +16,7 @@
  *   transfer  PullClient ◀── Served: a TransferServer in a process of its own     ReferenceComparison: pairs of runs, PullRun ours
  *   cancel    CancelRun: a CancelSeat a pull in flight ◀── Served                 CancelFigures: how far, how soon, what went wrong
  *   fair      FairCommand ◀── FairPeers: nodes in this process
+ *   disagg    DisaggRun: an EngineSeat for each DisaggProcess, with an engine of io.mooncake.bench.engine beside a node; prefix  PrefixRun
  *   micro     the benchmarks of io.mooncake.bench.jmh
  * </pre>
  */

@@ -19,7 +19,7 @@ class MainTest {
     @ParameterizedTest
     @ValueSource(strings = {"--help", "--version", "replay --help", "replay --version", "transfer --help",
             "cancel --help", "fair --help", "simulate --help", "micro --help",
-            "devices --help", "matrix --help"})
+            "devices --help", "matrix --help", "disagg --help", "prefix --help"})
     void shouldAnswerWhatItIs(String args) {
         CliRun run = CliRun.of(args.split(" "));
         assertEquals(Main.OK, run.exitCode(), run::err);
@@ -43,7 +43,8 @@ class MainTest {
             "fair --outstanding 0", "fair --peers 0", "fair --seconds 0", "fair --large 2GiB",
             "fair --each 0", "cancel --set pool.size=1GiB", "cancel --set threading=shared", "transfer --lanes 17",
             "matrix --nodes 1", "matrix --reads 0", "matrix --slower-than 1", "matrix --size 2GiB",
-            "matrix --slow-link -1",
+            "matrix --slow-link -1", "disagg --prompts 0", "disagg --engine none", "disagg --tokens 10 --prefix 11",
+            "disagg --by pigeon", "prefix --nodes 0", "prefix --engine jlama", "prefix --turns 0", "disagg --json .",
             "simulate --seeds 0", "simulate --trace", "simulate --threads -1",
             "replay --capacity 1000000000 --block-size 64GiB", "replay --nodes 1 --capacity 4 --policy clairvoyant"})
     void shouldAnswerBadInputWithOneLineAndExitCode2(String args) {

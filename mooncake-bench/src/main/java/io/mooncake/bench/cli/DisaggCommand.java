@@ -1,0 +1,150 @@
+package io.mooncake.bench.cli;
+
+import io.mooncake.bench.cli.DisaggRun.By;
+import io.mooncake.bench.cli.DisaggRun.Round;
+import io.mooncake.bench.cli.DisaggRun.Settings;
+import io.mooncake.bench.engine.EngineChoice;
+import io.mooncake.bench.engine.FirstToken;
+import io.mooncake.core.ThreadingMode;
+import io.mooncake.core.base.ByteSize;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** Prefill in one process, decode in another. */
+@Command(name = "disagg", sortOptions = false, mixinStandardHelpOptions = true, versionProvider = Main.Version.class, description = {
+        "Prefills prompts in one process and answers them in another one with the blocks of the first, and once more without: time to"
+                + " first token, what it is spent on, and whether logits and tokens are the same.",
+        "Exit code 0: they are; 1: they are not, or the run failed; 2: bad input."})
+final class DisaggCommand implements Callable<Integer> {
+    private static final int MAX_TOKENS = 100_000;
+
+    @Spec
+    @SuppressWarnings("NullAway.Init") // by picocli
+    private CommandSpec spec;
+
+    @Option(names = "--engine", defaultValue = "mini", description = "Which computes: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private EngineChoice.Kind engine = EngineChoice.Kind.MINI;
+
+    @Option(names = "--model", defaultValue = "small", description = "How large: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private EngineChoice.Model model = EngineChoice.Model.SMALL;
+
+    @Option(names = "--by", defaultValue = "tcp", description = "How blocks come: tcp, shm (copied out of the other process's memory), view (used where they are in"
+            + " the other process's memory) or rdma (default: ${DEFAULT-VALUE}).")
+    private By by = By.TCP;
+
+    @Option(names = "--prompts", paramLabel = "N", defaultValue = "5", description = "Prompts that are measured (default: ${DEFAULT-VALUE}).")
+    private int prompts;
+
+    @Option(names = "--warm-up", paramLabel = "N", defaultValue = "1", description = "Prompts before those (default: ${DEFAULT-VALUE}).")
+    private int warmUp;
+
+    @Option(names = "--tokens", paramLabel = "N", defaultValue = "500", description = "Of a prompt (default: ${DEFAULT-VALUE}).")
+    private int tokens;
+
+    @Option(names = "--prefix", paramLabel = "N", defaultValue = "128", description = "Tokens that all prompts begin with; their blocks are there from the first prompt on (default: ${DEFAULT-VALUE}).")
+    private int prefix;
+
+    @Option(names = "--generate", paramLabel = "N", defaultValue = "8", description = "Tokens that follow each prompt (default: ${DEFAULT-VALUE}).")
+    private int generate;
+
+    @Option(names = "--block-tokens", paramLabel = "N", defaultValue = "64", description = "Tokens a block (default: ${DEFAULT-VALUE}).")
+    private int blockTokens;
+
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of weights and prompts (default: ${DEFAULT-VALUE}).")
+    private long seed;
+
+    @Mixin
+    private NodeOptions nodes = new NodeOptions();
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Writes the figures there too.")
+    private @Nullable Path json;
+
+    @Override
+    public Integer call() throws IOException {
+        Settings settings = settings();
+        PrintWriter out = spec.commandLine().getOut();
+        List<Round> rounds = new ArrayList<>();
+        float tolerance;
+        try (DisaggRun run = new DisaggRun(settings)) {
+            tolerance = run.decode().tolerance();
+            out.printf("%s%n%,d tokens a prompt, %,d of them the same in all prompts, %d tokens a block%n%s%n%n",
+                    run.decode().engine(), tokens, prefix, blockTokens, run.way());
+            out.flush();
+            out.printf("%10s %8s %8s %8s %10s %14s %14s %12s  %s%n", "prompt", "here", "pulled", "computed", "bytes",
+                    "first, ms", "alone, ms", "library, ms", "logits");
+            for (int i = 0; i < warmUp + prompts; i++) {
+                Round round = run.round(run.prompt(i));
+                print(out, i < warmUp ? "warm-up" : Integer.toString(i + 1 - warmUp), round, tolerance);
+                if (i >= warmUp) {
+                    rounds.add(round);
+                }
+                out.flush();
+            }
+        }
+        DisaggFigures figures = DisaggFigures.of(rounds, tolerance);
+        figures.print(out);
+        if (json != null) {
+            Map<String, Object> result = toMap();
+            result.putAll(figures.toMap());
+            Json.write(json, result);
+        }
+        return figures.equal() ? Main.OK : Main.FAILED;
+    }
+
+    private Settings settings() throws IOException {
+        ReplayOptions.within("--prompts", prompts, 1, 10_000);
+        ReplayOptions.within("--warm-up", warmUp, 0, 10_000);
+        ReplayOptions.within("--tokens", tokens, 1, MAX_TOKENS);
+        ReplayOptions.within("--prefix", prefix, 0, tokens);
+        ReplayOptions.within("--generate", generate, 1, MAX_TOKENS);
+        ReplayOptions.within("--block-tokens", blockTokens, 1, MAX_TOKENS);
+        Json.checkWritable(json);
+        return new Settings(new EngineChoice(engine, model, blockTokens, seed), by,
+                nodes.settings(ThreadingMode.SHARED).serving(), prompts + warmUp, tokens, prefix, generate, seed);
+    }
+
+    private static void print(PrintWriter out, String name, Round round, float tolerance) {
+        FirstToken first = round.shared().firstToken();
+        out.printf(Locale.ROOT, "%10s %8d %8d %8d %10s %14.2f %14.2f %12.2f  %s%n", name, first.here(), first.pulled(),
+                first.computed(), ByteSize.rounded((double) first.pulledBytes()), first.totalNs() / 1e6,
+                round.alone().firstToken().totalNs() / 1e6, first.storeNs() / 1e6, verdict(round, tolerance));
+    }
+
+    private static String verdict(Round round, float tolerance) {
+        if (!round.sameTokens()) {
+            return "OTHER TOKENS";
+        }
+        float distance = round.distance();
+        return distance == 0
+                ? "the same bits"
+                : (distance <= tolerance ? "within " : "TOO FAR APART: ") + distance;
+    }
+
+    private Map<String, Object> toMap() {
+        Map<String, Object> map = new LinkedHashMap<>();
+        map.put("command", "disagg");
+        map.put("engine", engine.name().toLowerCase(Locale.ROOT));
+        map.put("model", model.name().toLowerCase(Locale.ROOT));
+        map.put("by", by.name().toLowerCase(Locale.ROOT));
+        map.put("prompts", prompts);
+        map.put("tokens", tokens);
+        map.put("prefix", prefix);
+        map.put("generate", generate);
+        map.put("blockTokens", blockTokens);
+        map.put("seed", seed);
+        return map;
+    }
+}

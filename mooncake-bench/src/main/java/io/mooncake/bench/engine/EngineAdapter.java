@@ -1,0 +1,160 @@
+package io.mooncake.bench.engine;
+
+import io.mooncake.bench.engine.FirstToken.Tally;
+import io.mooncake.core.BlockStore;
+import io.mooncake.core.Piece;
+import io.mooncake.core.PrefixMatch;
+import io.mooncake.core.Reach;
+import io.mooncake.core.TransferOptions;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Category;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockView;
+import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.Hold;
+import io.mooncake.core.transfer.Outcome;
+import io.mooncake.core.transfer.Transfer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * An engine whose requests take the blocks that a store has or finds, compute the others, and publish what they computed. Any thread; each
+ * session by one thread at a time.
+ */
+public final class EngineAdapter {
+    /** How long what was found, or published, stays at least, until it is pinned. */
+    private static final Duration MEANWHILE = Duration.ofSeconds(30);
+
+    private final Engine engine;
+    private final BlockStore store;
+    private final Reach reach;
+    private final IntConsumer onPull;
+
+    /**
+     * An engine beside a store.
+     *
+     * @param engine computes
+     * @param store of the node that has the engine
+     * @param reach HOST: blocks of other nodes of this host are used where they are, where their memory is shared; NODE: they are pulled
+     * @param onPull told how many blocks are being pulled, before they are waited for
+     */
+    public EngineAdapter(Engine engine, BlockStore store, Reach reach, IntConsumer onPull) {
+        this.engine = engine;
+        this.store = store;
+        this.reach = reach;
+        this.onPull = onPull;
+    }
+
+    /**
+     * Begins a request: everything up to its first token.
+     *
+     * @param prompt at least one token
+     * @return knows what follows, to be closed
+     */
+    public Session begin(int... prompt) {
+        return new Session(engine, this, prompt);
+    }
+
+    /**
+     * The same without any store: everything is computed.
+     *
+     * @param engine computes
+     * @param prompt at least one token
+     * @return knows what follows, to be closed
+     */
+    public static Session beginAlone(Engine engine, int... prompt) {
+        return new Session(engine, null, prompt);
+    }
+
+    /**
+     * Gets what there is of a prompt's blocks: what is on this node by pinning it, the rest in one transfer. Whatever does not come, and why,
+     * is the same to the request: it computes that.
+     *
+     * @return a view for each id that is here now; null for the others
+     */
+    @Nullable
+    BlockView[] fetch(List<BlockId> ids, Tally tally) {
+        long began = System.nanoTime();
+        @Nullable
+        BlockView[] views = new @Nullable BlockView[ids.size()];
+        try (PrefixMatch match = store.match(ids, MEANWHILE)) {
+            List<Integer> away = new ArrayList<>();
+            for (int i = 0; i < views.length; i++) {
+                views[i] = acquire(ids.get(i));
+                if (views[i] != null) {
+                    tally.here();
+                } else if (match.status(i) == PrefixMatch.Status.READY) {
+                    away.add(i);
+                }
+            }
+            if (!away.isEmpty()) {
+                pull(ids, away, views, tally);
+            }
+            return views;
+        } catch (RuntimeException | Error e) {
+            closeAll(views);
+            throw e;
+        } finally {
+            tally.storeSince(began);
+        }
+    }
+
+    private void pull(List<BlockId> ids, List<Integer> away, @Nullable BlockView[] views, Tally tally) {
+        List<Piece> pieces = away.stream().map(i -> Piece.replica(ids.get(i))).toList();
+        Transfer pull = store.prepare(pieces, TransferOptions.DEFAULT).submit();
+        onPull.accept(pieces.size());
+        pull.joinOrCancel();
+        for (int p = 0; p < pieces.size(); p++) {
+            // One that came may be gone again where there is little room: it counts as one that did not.
+            BlockView view = pull.outcome(p) == Outcome.OK ? acquire(pieces.get(p).id()) : null;
+            views[away.get(p)] = view;
+            if (view != null) {
+                tally.pulled(view.length());
+            }
+        }
+    }
+
+    private @Nullable BlockView acquire(BlockId id) {
+        BlockView view = store.newView();
+        return store.acquire(id, view, reach) ? view : null;
+    }
+
+    /** Closes the views that nobody has taken over. */
+    static void closeAll(@Nullable BlockView[] views) {
+        for (BlockView view : views) {
+            if (view != null) {
+                view.close();
+            }
+        }
+    }
+
+    /** Gives other requests, here and elsewhere, a block that was computed; this one uses it, too, instead of its own copy. */
+    void publish(BlockId id, int block, Engine.Context context) {
+        BlockView view = acquire(id);
+        if (view == null) {
+            view = write(id, block, context);
+        }
+        if (view != null) {
+            context.share(block, view);
+        }
+    }
+
+    private @Nullable BlockView write(BlockId id, int block, Engine.Context context) {
+        try (BlockWriter writer = store.allocate(id, engine.layout().blockBytes())) {
+            context.copyOut(block, writer.segment());
+            try (Hold hold = writer.commitAndHold(writer.length(), MEANWHILE)) {
+                BlockView view = store.newView();
+                return store.acquire(hold.refs().getFirst(), view) ? view : null;
+            }
+        } catch (MooncakeException e) {
+            if (e.category() == Category.RETRY || e.category() == Category.RECOMPUTE) {
+                // Somebody else is writing this block, or there is no room: the request has its own copy and goes on.
+                return null;
+            }
+            throw e;
+        }
+    }
+}

@@ -1,0 +1,88 @@
+package io.mooncake.bench.engine;
+
+import java.util.List;
+import java.util.Locale;
+
+/**
+ * Which engine, and how large. Immutable.
+ *
+ * @param kind whose
+ * @param model how large
+ * @param blockTokens tokens a block
+ * @param seed of the weights
+ */
+public record EngineChoice(Kind kind, Model model, int blockTokens, long seed) {
+    /** The vector module, and not Jlama's own native products, which leave the last rows of a batch unset. */
+    static final List<String> JLAMA_FLAGS = List.of("--add-modules=jdk.incubator.vector",
+            "-Djlama.force_panama_tensor_operations=true", "--sun-misc-unsafe-memory-access=allow");
+
+    /** Whose engine. */
+    public enum Kind {
+        /** {@link MiniEngine}. */
+        MINI,
+        /** {@link JlamaEngine}. */
+        JLAMA
+    }
+
+    /** How large a model. */
+    public enum Model {
+        /** For tests. */
+        TINY,
+        /** For demonstrations. */
+        SMALL
+    }
+
+    /**
+     * Makes it.
+     *
+     * @return to be closed
+     */
+    public Engine create() {
+        return switch (kind) {
+            case MINI -> MiniEngine.of(model, seed, blockTokens);
+            case JLAMA -> JlamaEngine.of(model, seed, blockTokens);
+        };
+    }
+
+    /**
+     * How many tokens there are, so that prompts can be made where the engine is not.
+     *
+     * @return that every token of a prompt must be less than
+     */
+    public int vocabulary() {
+        return switch (kind) {
+            case MINI -> MiniEngine.vocabulary(model);
+            case JLAMA -> JlamaShape.of(model).vocabulary();
+        };
+    }
+
+    /**
+     * What a JVM needs to make it.
+     *
+     * @return for its command line
+     */
+    public List<String> jvmFlags() {
+        return kind == Kind.JLAMA ? JLAMA_FLAGS : List.of();
+    }
+
+    /**
+     * For the command line of another process.
+     *
+     * @return what {@link #ofText} reads
+     */
+    public String toText() {
+        return (kind + "," + model + "," + blockTokens + "," + seed).toLowerCase(Locale.ROOT);
+    }
+
+    /**
+     * What {@link #toText} wrote.
+     *
+     * @param text as it wrote it
+     * @return the same choice
+     */
+    public static EngineChoice ofText(String text) {
+        List<String> words = List.of(text.toUpperCase(Locale.ROOT).split(",", -1));
+        return new EngineChoice(Kind.valueOf(words.get(0)), Model.valueOf(words.get(1)), Integer.parseInt(words.get(2)),
+                Long.parseLong(words.get(3)));
+    }
+}

@@ -1,0 +1,170 @@
+package io.mooncake.bench.engine;
+
+import com.github.tjake.jlama.math.ActivationFunction;
+import com.github.tjake.jlama.model.llama.LlamaConfig;
+import com.github.tjake.jlama.model.llama.LlamaModel;
+import com.github.tjake.jlama.safetensors.DType;
+import com.github.tjake.jlama.safetensors.SafeTensorSupport;
+import com.github.tjake.jlama.tensor.AbstractTensor;
+import com.github.tjake.jlama.tensor.KvBufferCache;
+import io.mooncake.bench.engine.EngineChoice.Model;
+import io.mooncake.core.base.Layout;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockView;
+import io.mooncake.core.block.PrefixChain;
+import java.lang.foreign.MemorySegment;
+import java.lang.foreign.ValueLayout;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.UUID;
+
+/**
+ * Jlama, an inference engine in Java, with random weights. Its KV cache lies in pages of its own, of which it hands out each layer's rows; so
+ * blocks are copied, in and out. Any thread.
+ */
+public final class JlamaEngine implements Engine {
+    private static final String BUILD = "jlama-0.8.4-panama";
+    /** A batch of other tokens adds its products up in another order. */
+    private static final float TOLERANCE = 1e-5f;
+
+    private final JlamaShape shape;
+    private final LlamaModel model;
+    private final Layout layout;
+    private final PrefixChain chain;
+
+    private JlamaEngine(JlamaShape shape, long seed, int blockTokens) {
+        this.shape = shape;
+        LlamaConfig config = new LlamaConfig(shape.context(), shape.width(), shape.hidden(), shape.heads(),
+                shape.kvHeads(), shape.layers(), 1e-5f, shape.vocabulary(), 0, 1, ActivationFunction.Type.SILU, null,
+                null);
+        // Without a tokenizer: tokens are numbers here, and mean nothing.
+        model = new LlamaModel(config, SafeTensorSupport.readWeights(JlamaWeights.safetensors(shape, seed)), null,
+                DType.F32, DType.F32, Optional.empty());
+        layout = new Layout(shape.layers(), 2, blockTokens, (long) shape.kvWidth() * Float.BYTES, "f32");
+        chain = new PrefixChain("jlama " + shape + " seed " + seed, layout, BUILD, "");
+    }
+
+    /**
+     * Makes one.
+     *
+     * @param model about 600,000 parameters, or about 19 million
+     * @param seed of the weights
+     * @param blockTokens tokens a block
+     * @return the engine
+     * @throws MooncakeException CONFIG_ERROR where the JVM lacks the flags
+     */
+    public static JlamaEngine of(Model model, long seed, int blockTokens) {
+        if (ModuleLayer.boot().findModule("jdk.incubator.vector").isEmpty()
+                || !Boolean.getBoolean("jlama.force_panama_tensor_operations")) {
+            throw new MooncakeException(Kind.CONFIG_ERROR,
+                    "engine jlama: start java with " + String.join(" ", EngineChoice.JLAMA_FLAGS));
+        }
+        return new JlamaEngine(JlamaShape.of(model), seed, blockTokens);
+    }
+
+    @Override
+    public String describe() {
+        return String.format(Locale.ROOT, "jlama 0.8.4: a Llama of %d layers and width %d in F32, random weights: shows"
+                + " identity and cost, not text", shape.layers(), shape.width());
+    }
+
+    @Override
+    public int vocabulary() {
+        return shape.vocabulary();
+    }
+
+    @Override
+    public Layout layout() {
+        return layout;
+    }
+
+    @Override
+    public PrefixChain chain() {
+        return chain;
+    }
+
+    @Override
+    public float tolerance() {
+        return TOLERANCE;
+    }
+
+    @Override
+    public Context newContext() {
+        return new Buffer();
+    }
+
+    @Override
+    public void close() {
+        model.close();
+    }
+
+    private final class Buffer implements Context {
+        private final KvBufferCache cache = new KvBufferCache(model);
+        private final KvBufferCache.KvBuffer rows = cache.getKvBuffer(UUID.randomUUID());
+        private int length;
+
+        @Override
+        public int length() {
+            return length;
+        }
+
+        @Override
+        public void attach(BlockView block) {
+            try (block) {
+                copy(length, block.segment(), true);
+            }
+            length += layout.tokens();
+        }
+
+        @Override
+        public float[] compute(int... tokens) {
+            try (AbstractTensor<?, ?> all = model.batchForward(tokens, length, rows);
+                    AbstractTensor<?, ?> logits = model.makeDenseTensor(shape.vocabulary())) {
+                length += tokens.length;
+                model.sample(all.slice(all.shape().first() - 1), 0, 0, logits);
+                return logits.getMemorySegment()
+                        .asSlice(0, (long) shape.vocabulary() * Float.BYTES)
+                        .toArray(ValueLayout.JAVA_FLOAT_UNALIGNED);
+            }
+        }
+
+        @Override
+        public void copyOut(int block, MemorySegment target) {
+            copy(block * layout.tokens(), target, false);
+        }
+
+        @Override
+        public void share(int block, BlockView view) {
+            // It computes on its own pages only.
+            view.close();
+        }
+
+        /** A block's rows between its bytes and the engine's pages, each of which has a layer's rows of so many tokens. */
+        private void copy(int from, MemorySegment block, boolean in) {
+            for (int layer = 0; layer < layout.layers(); layer++) {
+                int last = from + layout.tokens() - 1;
+                copy(from, block, layout.offset(layer, 0), rows.getKeyTensorsUptoPosition(layer, last), in);
+                copy(from, block, layout.offset(layer, 1), rows.getValTensorsUptoPosition(layer, last), in);
+            }
+        }
+
+        private void copy(int from, MemorySegment block, long plane, AbstractTensor<?, ?>[] pages, boolean in) {
+            int perPage = pages[0].shape().first();
+            for (int done = 0; done < layout.tokens();) {
+                int token = from + done;
+                int run = Math.min(layout.tokens() - done, perPage - token % perPage);
+                MemorySegment mine = pages[token / perPage].getMemorySegment()
+                        .asSlice(token % perPage * layout.rowBytes(), run * layout.rowBytes());
+                MemorySegment its = block.asSlice(plane + done * layout.rowBytes(), run * layout.rowBytes());
+                MemorySegment.copy(in ? its : mine, 0, in ? mine : its, 0, its.byteSize());
+                done += run;
+            }
+        }
+
+        @Override
+        public void close() {
+            cache.close();
+        }
+    }
+}

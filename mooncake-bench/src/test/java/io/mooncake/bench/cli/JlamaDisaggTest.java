@@ -1,0 +1,65 @@
+package io.mooncake.bench.cli;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.mooncake.bench.cli.DisaggRun.By;
+import io.mooncake.bench.cli.DisaggRun.Round;
+import io.mooncake.bench.cli.DisaggRun.Settings;
+import io.mooncake.bench.engine.Answer;
+import io.mooncake.bench.engine.EngineChoice;
+import io.mooncake.bench.engine.EngineChoice.Kind;
+import io.mooncake.bench.engine.EngineChoice.Model;
+import io.mooncake.bench.engine.FirstToken;
+import io.mooncake.core.IdleMode;
+import io.mooncake.core.ThreadingMode;
+import java.io.IOException;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Jlama in two JVMs: its processes have the flags that it needs, this one has not. */
+@Timeout(300)
+class JlamaDisaggTest {
+    private static final int BLOCK_TOKENS = 16;
+    private static final int BLOCKS = 6;
+    private static final int GENERATE = 4;
+
+    private static DisaggRun start() throws IOException {
+        return new DisaggRun(new Settings(new EngineChoice(Kind.JLAMA, Model.TINY, BLOCK_TOKENS, 5), By.TCP,
+                new NodeSettings(ThreadingMode.SHARED, IdleMode.PARK, Map.of()), 4, BLOCKS * BLOCK_TOKENS + 5, 0,
+                GENERATE, 5));
+    }
+
+    private static void assertAnswers(DisaggRun run, Answer alone, int pulled, int computed, Answer shared) {
+        FirstToken first = shared.firstToken();
+        assertEquals(List.of(pulled, computed), List.of(first.pulled(), first.computed()), "blocks pulled, computed");
+        assertTrue(alone.distance(shared) <= run.decode().tolerance(),
+                () -> "logits are " + alone.distance(shared) + " apart");
+        assertTrue(alone.sameTokens(shared));
+    }
+
+    @Test
+    void shouldAnswerWithinItsToleranceWithTheOtherProcessesBlocks() throws IOException {
+        try (DisaggRun run = start()) {
+            assertEquals(1e-5f, run.decode().tolerance());
+            for (int i = 0; i < 2; i++) {
+                Round round = run.round(run.prompt(i));
+                assertAnswers(run, round.alone(), BLOCKS, 0, round.shared());
+            }
+        }
+    }
+
+    @Test
+    void shouldComputeTheBlockThatWasEvicted() throws IOException {
+        try (DisaggRun run = start()) {
+            int[] prompt = run.prompt(0);
+            Answer alone = run.decode().alone(GENERATE, prompt);
+            run.prefill().shared(1, prompt);
+            assertTrue(run.prefill().evict(2, prompt));
+            run.decode().beginShared(GENERATE, run.prefill(), prompt);
+            assertAnswers(run, alone, BLOCKS - 1, 1, run.decode().answer());
+        }
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.mooncake.bench.engine;
+
+import org.jspecify.annotations.NullMarked;
