@@ -56,6 +56,16 @@ final class Announcer implements BlockListener {
         });
     }
 
+    @Override
+    public void onMoved(BlockRef from, BlockRef to) {
+        try {
+            // In place of the other.
+            registry.announce(to);
+        } catch (RuntimeException e) {
+            registryThrew(to, e);
+        }
+    }
+
     /** The slot's way goes on: a registry is a hint, and one that is behind costs a retry. */
     private void registryThrew(BlockRef ref, RuntimeException e) {
         LOG.error("node {}: the registry threw at {}: other nodes know it wrongly", self, ref, e);

@@ -3,6 +3,7 @@ package io.mooncake.core;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.transfer.Transfer;
@@ -37,7 +38,9 @@ public interface BlockMover {
     Transfer promote(List<BlockId> ids, TransferOptions options);
 
     /**
-     * The same for blocks that nobody waits for yet: behind every load, and without counting them as used. Cancel it when its request is.
+     * The same for blocks that nobody waits for yet: behind every load, without counting them as used, and within a budget
+     * ({@code prefetch.bandwidth}), which shrinks as far as what was fetched so is evicted without having been used. Cancel it when its request
+     * is.
      *
      * @param ids the blocks, the one that is needed first at the front
      * @return as {@link #promote}
@@ -89,6 +92,17 @@ public interface BlockMover {
      * @throws MooncakeException INVALID_ARGUMENT for a time that is not positive; CLOSED
      */
     Hold pin(List<BlockId> ids, Tier tier, Duration ttl);
+
+    /**
+     * Moves the blocks of this node's memory together, so that what is free there is one range, without waiting for an idle window: of a pool
+     * whose blocks take as many bytes as they need ({@code pool.leastBlock}); where every slot has its place there is nothing to do. Blocks that
+     * are pinned or held stay where they are. Readers of a block that is moved find it, or that its reference is stale and where it is now.
+     *
+     * @param timeout how long to wait for it; it goes on all the same
+     * @return what is free then; how it lies, and whether there was no scratch space to move a block through
+     * @throws MooncakeException INVALID_ARGUMENT for a time that is not positive; CLOSED
+     */
+    FreeRanges compact(Duration timeout);
 
     /**
      * Evicts blocks from this node, out of every tier: not found from now on, their room free when the last pin has gone.

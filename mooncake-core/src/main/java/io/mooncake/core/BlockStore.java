@@ -285,6 +285,16 @@ public interface BlockStore {
     int evict(List<BlockId> ids);
 
     /**
+     * Evicts everything of one tenant from this node, out of every tier: what was in its file does not come back after a restart either. Ask
+     * every node that may have some.
+     *
+     * @param salt of the tenant's {@link io.mooncake.core.block.PrefixChain}s, not empty
+     * @return how many blocks there were; one that is being written or pulled meanwhile may come after
+     * @throws MooncakeException INVALID_ARGUMENT for the empty salt
+     */
+    int reset(String salt);
+
+    /**
      * Listens to what happens to blocks, from now on; called by the callback executor, one event at a time.
      *
      * @param listener must not block

@@ -7,6 +7,7 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.PoolSpace;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.BlockPool;
@@ -167,6 +168,15 @@ public final class Node implements AutoCloseable {
      */
     public BlockPool.Usage usage(Tier tier) {
         return parts.blocks().usage(tier);
+    }
+
+    /**
+     * How what is free of this node's memory lies, where blocks take as many bytes as they need.
+     *
+     * @return zeros where each has a slot
+     */
+    public FreeRanges freeRanges() {
+        return parts.blocks().freeRanges(Tier.DRAM);
     }
 
     /**

@@ -7,7 +7,10 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Site;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.pool.MemorySource;
+import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.registry.Membership;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
@@ -18,7 +21,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
@@ -110,16 +115,21 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
      *
      * @param size bytes of host memory for blocks
      * @param blockSize bytes of the largest block; size / blockSize slots are cut
+     * @param leastBlock bytes of a small block: each takes as many bytes as it needs, size / leastBlock blocks at most, and what is free is
+     *     kept together by moving them; 0 = each takes a slot of blockSize
      * @param spareSlots slots that are kept free for writers by evicting ahead; 0 = one of 16, 1 to 64
      * @param checksums whether blocks written here get a checksum for each MiB, which whoever copies them here, from
      *     shared memory, by TCP or through a one-sided engine verifies (a view of a block is no copy)
      * @param evictionPolicy name of the policy
+     * @param prefetchBandwidth bytes a second that may be fetched ahead of their use, as long as such guesses prove right
+     * @param shares by salt of a {@link io.mooncake.core.block.PrefixChain}, that is by tenant: what part of memory, and of the file, is its own:
+     *     what it has there up to that part is evicted for nobody else; their sum is at most 1
      * @param sharedMemory where the pool lies so that this host's other nodes read it without a network: an absolute path of a
      *     directory of a memory file system, {@value NodeConfig#SHARED_MEMORY_AUTO} = {@code /dev/shm} where at most half of what is
      *     free there is needed, else the process's own memory, or {@value NodeConfig#SHARED_MEMORY_OFF}
      */
-    public record Pool(long size, long blockSize, int spareSlots, boolean checksums, String evictionPolicy,
-            String sharedMemory) {
+    public record Pool(long size, long blockSize, long leastBlock, int spareSlots, boolean checksums,
+            String evictionPolicy, long prefetchBandwidth, Map<String, Double> shares, String sharedMemory) {
         /**
          * Checks the numbers, and how many spare slots there are where that is left open.
          *
@@ -129,8 +139,18 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
             Objects.requireNonNull(evictionPolicy, "eviction.policy is null");
             positive("block.size", blockSize);
             positive("pool.size", size);
-            long slots = size / blockSize;
-            if (slots < 2 || slots > Integer.MAX_VALUE - 8) {
+            positive("prefetch.bandwidth", prefetchBandwidth);
+            shares = Map.copyOf(shares);
+            double sum = shares.values().stream().mapToDouble(Double::doubleValue).sum();
+            if (!shares.values().stream().allMatch(share -> share > 0) || !(sum <= 1) || shares.containsKey("")) {
+                throw bad("tenant.shares", shares,
+                        "must be positive, at most 1 together, and of salts that are not empty");
+            }
+            if (leastBlock < 0 || leastBlock > blockSize) {
+                throw bad("pool.leastBlock", leastBlock, "must be 0 or at most " + blockSize + " (block.size)");
+            }
+            long slots = size / (leastBlock == 0 ? blockSize : leastBlock);
+            if (size / blockSize < 2 || slots > Integer.MAX_VALUE - 8) {
                 throw bad("pool.size", ByteSize.format(size), "has room for " + slots + " of "
                         + ByteSize.format(blockSize)
                         + " (block.size): at least 2 (one of them spare) and at most 2^31 are needed");
@@ -148,12 +168,27 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
         }
 
         /**
-         * Slots that are cut from the pool.
+         * Blocks that the pool can have.
          *
-         * @return size / blockSize
+         * @return size / blockSize, or, where each takes as many bytes as it needs, size / leastBlock
          */
         public int slots() {
-            return (int) (size / blockSize);
+            return (int) (size / (leastBlock == 0 ? blockSize : leastBlock));
+        }
+
+        /** By what the ids of a salt have in common. */
+        Map<Integer, Double> sharesByTag() {
+            Map<Integer, Double> byTag = new HashMap<>();
+            shares.forEach((salt, share) -> byTag.merge(BlockId.saltTag(salt), share, Double::sum));
+            return byTag;
+        }
+
+        /** The pool that it describes. */
+        DramPool open(MemorySource source) {
+            SizeClass blocks = new SizeClass(blockSize, slots());
+            return leastBlock == 0
+                    ? new DramPool("dram", List.of(blocks), source, checksums)
+                    : DramPool.ofRanges("dram", blocks, size, source, checksums);
         }
 
         /**

@@ -25,7 +25,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.Function;
@@ -44,9 +46,12 @@ public final class NodeConfigBuilder {
     private int heartbeatMisses = Membership.DEFAULT_MISSES;
     private long poolSize = 1L << 30;
     private long blockSize = 64L << 20;
+    private long leastBlock;
     private int spareSlots;
     private boolean checksums;
     private String evictionPolicy = "adaptive";
+    private long prefetchBandwidth = 1L << 30;
+    private final Map<String, Double> shares = new HashMap<>();
     private String sharedMemory = NodeConfig.SHARED_MEMORY_AUTO;
     private @Nullable Path fileDirectory;
     private long fileSize = 16L << 30;
@@ -84,8 +89,9 @@ public final class NodeConfigBuilder {
     /**
      * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code cluster},
      * {@code cluster.secret}, {@code cluster.secretFile}, {@code cluster.discovery}, {@code cluster.bind}, {@code cluster.heartbeat},
-     * {@code cluster.heartbeatMisses}, {@code pool.size}, {@code block.size}, {@code pool.spareSlots},
-     * {@code pool.checksums}, {@code eviction.policy}, {@code sharedMemory}, {@code file.directory}, {@code file.size},
+     * {@code cluster.heartbeatMisses}, {@code pool.size}, {@code block.size}, {@code pool.leastBlock}, {@code pool.spareSlots},
+     * {@code pool.checksums}, {@code eviction.policy}, {@code prefetch.bandwidth}, {@code tenant.shares} ({@code a:0.5,b:0.25}),
+     * {@code sharedMemory}, {@code file.directory}, {@code file.size},
      * {@code file.direct}, {@code file.depth}, {@code file.syncDelay}, {@code tcp.bind}, {@code tcp.advertise},
      * {@code tcp.lanes}, {@code topology.host}, {@code topology.rack}, {@code topology.zone}, {@code transfer.timeout},
      * {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
@@ -202,6 +208,41 @@ public final class NodeConfigBuilder {
             throw NodeConfig.bad("pool.spareSlots", slots, "must be at least 1");
         }
         spareSlots = slots;
+        return this;
+    }
+
+    /**
+     * Sets how much may be fetched ahead; 1 GiB a second by default. Where blocks that were fetched ahead are evicted unused, it is less.
+     *
+     * @param bytesPerSecond positive
+     * @return this
+     */
+    public NodeConfigBuilder prefetchBandwidth(long bytesPerSecond) {
+        prefetchBandwidth = bytesPerSecond;
+        return this;
+    }
+
+    /**
+     * Gives a tenant a share: others evict nothing of what it has up to that. What nobody needs may be had by anybody. None by default.
+     *
+     * @param salt of its {@link io.mooncake.core.block.PrefixChain}, not empty
+     * @param share of memory and of the file, more than 0; at most 1 together
+     * @return this
+     */
+    public NodeConfigBuilder share(String salt, double share) {
+        shares.put(salt, share);
+        return this;
+    }
+
+    /**
+     * Lets blocks take as many bytes as they need instead of a slot each: for pools of blocks of many sizes. What is free is kept together
+     * by moving blocks, in idle windows and when a long one needs it.
+     *
+     * @param bytes of a small block: the pool has size / bytes blocks at most; 0, the default, = a slot each
+     * @return this
+     */
+    public NodeConfigBuilder leastBlock(long bytes) {
+        leastBlock = bytes;
         return this;
     }
 
@@ -549,7 +590,8 @@ public final class NodeConfigBuilder {
     public NodeConfig build() {
         return new NodeConfig(name,
                 new Cluster(cluster, clusterSecret, membership()),
-                new Pool(poolSize, blockSize, spareSlots, checksums, evictionPolicy, sharedMemory),
+                new Pool(poolSize, blockSize, leastBlock, spareSlots, checksums, evictionPolicy, prefetchBandwidth,
+                        shares, sharedMemory),
                 fileDirectory == null
                         ? null
                         : new FileTier(fileDirectory, fileSize, fileDirect, fileDepth, fileSyncDelay),

@@ -2,9 +2,9 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
-import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
 import java.util.List;
@@ -29,7 +29,7 @@ final class NodeMover implements BlockMover {
 
     @Override
     public Transfer prefetch(List<BlockId> ids) {
-        return promote(ids, TransferOptions.DEFAULT.withPriority(Priority.BACKGROUND));
+        return store.prepareAhead(ids).submit();
     }
 
     @Override
@@ -55,6 +55,16 @@ final class NodeMover implements BlockMover {
     public Hold pin(List<BlockId> ids, Tier tier, Duration ttl) {
         store.checkOpen();
         return node.blocks().hold(ids, tier, NodeStore.positiveNs("ttl", ttl));
+    }
+
+    @Override
+    public FreeRanges compact(Duration timeout) {
+        store.checkOpen();
+        long ticket = node.blocks().compact();
+        boolean _ = node.waits()
+                .await(() -> node.blocks().hasCompacted(ticket),
+                        node.life().nowNs() + NodeStore.positiveNs("timeout", timeout));
+        return node.blocks().freeRanges(Tier.DRAM);
     }
 
     @Override

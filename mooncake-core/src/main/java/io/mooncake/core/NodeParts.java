@@ -12,7 +12,6 @@ import io.mooncake.core.manager.PoolBinding;
 import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.manager.eviction.SlotUse;
 import io.mooncake.core.pool.DramPool;
-import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.registry.MemberChange;
 import io.mooncake.core.registry.Membership;
 import io.mooncake.core.registry.Registry;
@@ -120,8 +119,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
 
         PoolMemory memory = PoolMemory.choose(config, id);
         undo.push(memory::close);
-        DramPool pool = new DramPool("dram", List.of(new SizeClass(config.pool().blockSize(), config.pool().slots())),
-                memory.source(), config.pool().checksums());
+        DramPool pool = config.pool().open(memory.source());
         undo.push(pool::close);
         Region region = regions.register(pool.memory(), Access.GUARDED);
         List<PoolBinding> bindings = new ArrayList<>(List.of(binding(pool, region, memory)));
@@ -134,7 +132,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
                 new ManagerConfig(id, bindings, counters,
                         environment.nanoClock(), waits,
                         registry::highestCounter, config.timeouts().allocate().toNanos(), config.pool().cachedBlocks(),
-                        policy),
+                        policy, config.pool().sharesByTag()),
                 new Announcer(id, registry, events, doorbell));
         undo.push(() -> blocks.close(life.nowNs()));
 
@@ -315,8 +313,8 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     }
 
     /** What pulls need of this. */
-    PullContext pulls() {
+    PullContext pulls(PrefetchBudget prefetches) {
         return new PullContext(life, sources, conductor, events, nodeEvents, counters,
-                new SharedPulls(conductor::wakeup), control);
+                new SharedPulls(conductor::wakeup), control, prefetches);
     }
 }

@@ -10,6 +10,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.BlockPool;
@@ -33,7 +34,9 @@ final class NodeStore implements BlockStore, TransferHost {
     /** What moved, by cause. */
     private static final List<Counter> MOVEMENTS = List.of(Counter.BLOCKS_WRITTEN, Counter.BLOCKS_REPLICATED,
             Counter.BLOCKS_DEMOTED, Counter.BYTES_DEMOTED, Counter.DEMOTIONS_FAILED, Counter.BLOCKS_PROMOTED,
-            Counter.BYTES_PROMOTED, Counter.BLOCKS_WANTED, Counter.BLOCKS_COPIED_OUT, Counter.BLOCKS_HANDED_OVER,
+            Counter.BYTES_PROMOTED, Counter.BLOCKS_PREFETCHED, Counter.PREFETCHES_USED, Counter.PREFETCHES_WRONG,
+            Counter.BLOCKS_COMPACTED, Counter.BYTES_COMPACTED, Counter.BLOCKS_WANTED, Counter.BLOCKS_COPIED_OUT,
+            Counter.BLOCKS_HANDED_OVER,
             Counter.BLOCKS_RECOVERED, Counter.BLOCKS_DAMAGED, Counter.EVICTIONS_POLICY, Counter.EVICTIONS_REQUESTED,
             Counter.EVICTIONS_REPLACED);
 
@@ -44,10 +47,11 @@ final class NodeStore implements BlockStore, TransferHost {
     NodeStore(NodeParts node, NodeConfig config) {
         this.node = node;
         this.config = config;
-        pulls = node.pulls();
+        pulls = node.pulls(new PrefetchBudget(config.pool().prefetchBandwidth(), node.counters()));
         if (node.slow() != null) {
             node.blocks().demoteBy(new Demotions(this));
         }
+        node.blocks().relocateBy(new Relocations(node, this));
     }
 
     @Override
@@ -161,6 +165,14 @@ final class NodeStore implements BlockStore, TransferHost {
         return transfer(new Pull(pulls, pieces, options.priority()), pieces.size(), poolMemoryOnly, options);
     }
 
+    /** Blocks that somebody may use soon, within a budget. */
+    Transfer prepareAhead(List<BlockId> ids) {
+        checkOpen();
+        node.life().checkTakesBlocks();
+        List<Piece> pieces = ids.stream().map(id -> Piece.replica(id, Tier.DRAM)).toList();
+        return transfer(Pull.ahead(pulls, pieces), pieces.size(), true, TransferOptions.DEFAULT);
+    }
+
     /** Of any work: what is checked and set is the same. */
     Transfer transfer(TransferWork work, int pieces, boolean poolMemoryOnly, TransferOptions options) {
         CompletionQueue completions = options.completions();
@@ -235,6 +247,7 @@ final class NodeStore implements BlockStore, TransferHost {
                         .append(usage.quarantined())
                         .append(" quarantined, blocks of ");
                 text.append(ByteSize.rounded((double) node.blocks().bytes(tier)));
+                describe(node.blocks().freeRanges(tier), text);
             }
         }
         SlowTier slow = node.slow();
@@ -245,6 +258,14 @@ final class NodeStore implements BlockStore, TransferHost {
             text.append("\n  ").append(counter).append(' ').append(node.counters().get(counter));
         }
         return text.toString();
+    }
+
+    private static void describe(FreeRanges free, StringBuilder text) {
+        if (free.bytes() > 0) {
+            text.append(", free ").append(ByteSize.rounded((double) free.bytes()));
+            text.append(", longest range ").append(ByteSize.rounded((double) free.longest()));
+            text.append(free.needsScratch() ? ": compaction has no scratch space, evict something" : "");
+        }
     }
 
     @Override
@@ -261,6 +282,16 @@ final class NodeStore implements BlockStore, TransferHost {
             evicted += node.blocks().evict(id) ? 1 : 0;
         }
         return evicted;
+    }
+
+    @Override
+    public int reset(String salt) {
+        checkOpen();
+        if (salt.isEmpty()) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "the empty salt is nobody's: name the salt of a PrefixChain, or evict blocks by their ids");
+        }
+        return node.blocks().reset(BlockId.saltTag(salt));
     }
 
     @Override

@@ -37,6 +37,8 @@ final class Part {
     @Nullable
     BlockRef raising;
     long askedNs;
+    /** It is within the budget of what is fetched ahead. */
+    boolean paid;
     ReadStatus status = ReadStatus.OK;
     /** Measures the read that an engine has, and since when; null for one of this node's own memory. */
     @Nullable
@@ -88,6 +90,7 @@ final class Part {
         waits = false;
         awaited = null;
         raising = null;
+        paid = false;
         failure = Outcome.ABSENT;
         cause = null;
     }

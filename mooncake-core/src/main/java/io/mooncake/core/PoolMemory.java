@@ -91,7 +91,9 @@ record PoolMemory(@Nullable SharedMemory shared, MemorySource source) {
     private static long bytes(NodeConfig config) {
         try {
             long slot = Math.addExact(config.pool().blockSize(), 63) & -64;
-            long slots = Math.multiplyExact(slot, (long) config.pool().slots());
+            long slots = config.pool().leastBlock() > 0
+                    ? config.pool().size()
+                    : Math.multiplyExact(slot, (long) config.pool().slots());
             long guards = (long) config.pool().slots() * GuardTable.STRIDE;
             long checksums = config.pool().checksums()
                     ? UnitChecksums.bytes(config.pool().slots(), config.pool().blockSize())

@@ -38,16 +38,28 @@ final class Pull implements TransferWork, ReadListener {
     private final PullContext node;
     private final Part[] parts;
     private final Priority priority;
+    /** A guess that its blocks will be used, within a budget. */
+    private final boolean ahead;
     private @Nullable Transfer transfer;
     private long deadlineNs;
 
     Pull(PullContext node, List<Piece> pieces, Priority priority) {
+        this(node, pieces, priority, false);
+    }
+
+    private Pull(PullContext node, List<Piece> pieces, Priority priority, boolean ahead) {
         this.node = node;
         this.priority = priority;
+        this.ahead = ahead;
         parts = new Part[pieces.size()];
         for (int i = 0; i < parts.length; i++) {
             parts[i] = new Part(this, pieces.get(i), i);
         }
+    }
+
+    /** Of what somebody may use soon. */
+    static Pull ahead(PullContext node, List<Piece> pieces) {
+        return new Pull(node, pieces, Priority.BACKGROUND, true);
     }
 
     boolean isOf(PullContext pulls) {
@@ -139,6 +151,9 @@ final class Pull implements TransferWork, ReadListener {
                     + " of node " + source.node() + " cannot go into a file of node " + node.life().id
                     + ": pull it into memory first, and configure file.directory"));
         }
+        if (ahead && !isWithinBudget(part, source, length)) {
+            return waits(part);
+        }
         if (!here && source.isInFile()) {
             return awaitsRaising(part, source);
         }
@@ -172,6 +187,13 @@ final class Pull implements TransferWork, ReadListener {
             submit(part, engine);
         }
         return false;
+    }
+
+    private boolean isWithinBudget(Part part, BlockRef source, long length) {
+        if (!part.paid) {
+            part.paid = blocks().isIn(source, Tier.DRAM) || node.prefetches().take(length, node.life().nowNs());
+        }
+        return part.paid;
     }
 
     /** Only its own node reads a file: asks for the block, and looks again until it is in memory there, or elsewhere. */
@@ -368,7 +390,12 @@ final class Pull implements TransferWork, ReadListener {
         BlockRef source = Objects.requireNonNull(part.source);
         switch (part.status) {
             // Only replicas come here so; one that is not committed was given up.
-            case OK -> end(part, committed ? Outcome.OK : Outcome.CANCELED, null);
+            case OK -> {
+                if (committed && ahead) {
+                    blocks().broughtAhead(source.id(), source.version());
+                }
+                end(part, committed ? Outcome.OK : Outcome.CANCELED, null);
+            }
             case STALE -> {
                 node.events()
                         .raise(BlockEvent.Kind.STALE, source,
@@ -381,7 +408,7 @@ final class Pull implements TransferWork, ReadListener {
                                 "the checksum of what node " + source.node()
                                         + " gave is another than when it was written");
                 if (source.node().equals(node.life().id)) {
-                    boolean _ = blocks().evict(source);
+                    boolean _ = blocks().drop(source);
                 }
                 retryOrEnd(part, Outcome.CHECKSUM, null);
             }
@@ -436,6 +463,10 @@ final class Pull implements TransferWork, ReadListener {
 
     private MooncakeException waitedInVain(Part part) {
         BlockRef source = Objects.requireNonNull(part.source);
+        if (ahead && !part.paid) {
+            return new MooncakeException(Kind.BACK_PRESSURE, "block " + source.id() + " was not fetched ahead: "
+                    + node.prefetches() + "; prefetch less, later, or what is used, or set prefetch.bandwidth higher");
+        }
         return source.equals(part.raising)
                 ? new MooncakeException(Kind.TIMEOUT, "node " + source.node() + " did not bring block " + source.id()
                         + " up from its file in time: give the transfer more time, or that node more memory")

@@ -14,6 +14,7 @@ import io.mooncake.core.transfer.ControlChannel;
  * @param counters the node's
  * @param shared the replicas on their way
  * @param control asks other nodes for what they have only in a file
+ * @param prefetches how much may be fetched ahead
  */
 record PullContext(Life life, Sources sources, Conductor conductor, BlockEvents events, NodeEvents nodes,
-        Counters counters, SharedPulls shared, ControlChannel control) {}
+        Counters counters, SharedPulls shared, ControlChannel control, PrefetchBudget prefetches) {}

@@ -27,9 +27,12 @@ final class TextSettings {
         ALL.put("cluster.heartbeatMisses", (b, v) -> b.heartbeatMisses(integer("cluster.heartbeatMisses", v)));
         ALL.put("pool.size", (b, v) -> b.poolSize(ByteSize.parse("pool.size", v)));
         ALL.put("block.size", (b, v) -> b.blockSize(ByteSize.parse("block.size", v)));
+        ALL.put("pool.leastBlock", (b, v) -> b.leastBlock(ByteSize.parse("pool.leastBlock", v)));
         ALL.put("pool.spareSlots", (b, v) -> b.spareSlots(integer("pool.spareSlots", v)));
         ALL.put("pool.checksums", (b, v) -> b.checksums(bool("pool.checksums", v)));
         ALL.put("eviction.policy", NodeConfigBuilder::evictionPolicy);
+        ALL.put("prefetch.bandwidth", (b, v) -> b.prefetchBandwidth(ByteSize.parse("prefetch.bandwidth", v)));
+        ALL.put("tenant.shares", TextSettings::shares);
         ALL.put("sharedMemory", (b, v) -> b.sharedMemory(v.startsWith("/") ? v : v.toLowerCase(Locale.ROOT)));
         ALL.put("file.directory", (b, v) -> b.fileDirectory(path("file.directory", v)));
         ALL.put("file.size", (b, v) -> b.fileSize(ByteSize.parse("file.size", v)));
@@ -67,6 +70,18 @@ final class TextSettings {
             throw e.getMessage().startsWith(key)
                     ? e
                     : NodeConfig.bad(key, value, "cannot be used: " + e.getMessage());
+        }
+    }
+
+    private static void shares(NodeConfigBuilder builder, String text) {
+        for (String one : text.split(",", -1)) {
+            int colon = one.lastIndexOf(':');
+            try {
+                builder.share(one.substring(0, Math.max(0, colon)).strip(),
+                        Double.parseDouble(one.substring(colon + 1)));
+            } catch (NumberFormatException e) {
+                throw NodeConfig.bad("tenant.shares", text, "is no list of shares: write for example a:0.5,b:0.25");
+            }
         }
     }
 

@@ -20,7 +20,8 @@ import picocli.CommandLine.Spec;
  */
 @Command(name = "mooncake-bench", description = "Drives and measures Mooncake for Java.", mixinStandardHelpOptions = true, versionProvider = Main.Version.class, subcommands = {
         ReplayCommand.class, ClusterCommand.class, TransferCommand.class, CancelCommand.class, FairCommand.class,
-        CrashCommand.class, FileCommand.class, ActivationsCommand.class, DisaggCommand.class, PrefixCommand.class,
+        CrashCommand.class, FileCommand.class, ActivationsCommand.class, FragmentCommand.class, DisaggCommand.class,
+        PrefixCommand.class,
         SimulateCommand.class, MicroCommand.class, RegistryCommand.class, DevicesCommand.class, MatrixCommand.class})
 public final class Main implements Runnable {
     static final int OK = 0;

@@ -19,6 +19,7 @@ import io.mooncake.core.transfer.RegionTable;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** A block manager small enough to be made for every run of a test: all share the bytes, which nobody looks at. */
@@ -45,7 +46,7 @@ final class Store {
                 List.of(new PoolBinding(pool, regions.register(pool.memory(), Access.GUARDED))), COUNTERS,
                 () -> nowNs,
                 never,
-                id -> 0, 0, SLOTS, EvictionPolicy.named("lru")), new Nobody());
+                id -> 0, 0, SLOTS, EvictionPolicy.named("lru"), Map.of()), new Nobody());
     }
 
     /** A pool that needs no closing: nothing is taken from its arena, so the collector takes all of it. */
@@ -88,5 +89,8 @@ final class Store {
 
         @Override
         public void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason) {}
+
+        @Override
+        public void onMoved(BlockRef from, BlockRef to) {}
     }
 }

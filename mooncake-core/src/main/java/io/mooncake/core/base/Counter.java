@@ -26,6 +26,16 @@ public enum Counter {
     BYTES_DEMOTED,
     /** Bytes of blocks that came from the file into memory. */
     BYTES_PROMOTED,
+    /** Blocks that were fetched ahead of their use. */
+    BLOCKS_PREFETCHED,
+    /** Of those, blocks that were used. */
+    PREFETCHES_USED,
+    /** Of those, blocks that were evicted unused. */
+    PREFETCHES_WRONG,
+    /** Blocks that were moved inside memory so that what is free there is one range. */
+    BLOCKS_COMPACTED,
+    /** Their bytes. */
+    BYTES_COMPACTED,
     /** Commits that found the block already there. */
     BLOCKS_ALREADY_WRITTEN,
     /** Commits of a version lower than the one there. */

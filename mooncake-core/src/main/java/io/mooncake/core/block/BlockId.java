@@ -18,7 +18,7 @@ import java.util.HexFormat;
  *   byte 0      bytes 1..31
  *   0LLLLLLL    a caller's key of L = 0 to 31 bytes, zero padded
  *   01000000    the first 31 bytes of SHA-256("mooncake.key.1" | key), for keys of 32 bytes and more
- *   1hhhhhhh    the end of a {@link PrefixChain}: SHA-256 with its first bit set
+ *   1hhhhhhh    the end of a {@link PrefixChain}: SHA-256 with its first bit set; of a salted one, the next 31 bits are those of its salt
  * </pre>
  */
 public final class BlockId implements Comparable<BlockId> {
@@ -27,6 +27,7 @@ public final class BlockId implements Comparable<BlockId> {
 
     private static final byte HASHED_KEY = 0x40;
     private static final byte[] KEY_DOMAIN = "mooncake.key.1".getBytes(StandardCharsets.US_ASCII);
+    private static final byte[] SALT_DOMAIN = "mooncake.salt.1".getBytes(StandardCharsets.US_ASCII);
 
     private final long w0;
     private final long w1;
@@ -97,9 +98,34 @@ public final class BlockId implements Comparable<BlockId> {
         return fromBytes(bytes);
     }
 
-    static BlockId ofChain(byte[] sha) {
+    /** @param saltTag what the ids of its salt have in common; negative where there is no salt */
+    static BlockId ofChain(byte[] sha, int saltTag) {
+        if (saltTag >= 0) {
+            ByteBuffer.wrap(sha).putInt(saltTag);
+        }
         sha[0] |= (byte) 0x80;
         return fromBytes(sha);
+    }
+
+    /**
+     * What the ids of all chains with a salt have in common: the first 31 bits of SHA-256("mooncake.salt.1" | salt), after the first one.
+     *
+     * @param salt of a {@link PrefixChain}, not empty
+     * @return 0 to 2^31 - 1
+     */
+    public static int saltTag(String salt) {
+        MessageDigest sha = sha256();
+        sha.update(SALT_DOMAIN);
+        return ByteBuffer.wrap(sha.digest(salt.getBytes(StandardCharsets.UTF_8))).getInt() & Integer.MAX_VALUE;
+    }
+
+    /**
+     * Which salt the id's chain had, if it had one.
+     *
+     * @return {@link #saltTag(String)} of it; any number for a chain without a salt; -1 for a caller's key
+     */
+    public int saltTag() {
+        return isContentAddressed() ? (int) (w0 >>> 32) & Integer.MAX_VALUE : -1;
     }
 
     static MessageDigest sha256() {

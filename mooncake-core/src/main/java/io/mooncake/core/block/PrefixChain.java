@@ -21,7 +21,8 @@ import java.util.List;
  *   block = SHA-256("mooncake.block.1" | root or parent id (32) | 4 bytes token count | 4 bytes a token)
  * </pre>
  *
- * <p>The first bit of a block's id is set ({@link BlockId#isContentAddressed()}). Another model, data type, layout, engine build
+ * <p>The first bit of a block's id is set ({@link BlockId#isContentAddressed()}); where there is a salt, the next 31 bits are the
+ * {@linkplain BlockId#saltTag(String) salt's}, so that every node can tell tenants apart. Another model, data type, layout, engine build
  * or salt (tenant) has another root, hence never a block in common.
  */
 public final class PrefixChain {
@@ -30,6 +31,7 @@ public final class PrefixChain {
 
     private final Layout layout;
     private final byte[] root;
+    private final int saltTag;
 
     /**
      * A chain's root.
@@ -49,6 +51,7 @@ public final class PrefixChain {
         update(sha, engine);
         update(sha, salt);
         root = sha.digest();
+        saltTag = salt.isEmpty() ? -1 : BlockId.saltTag(salt);
     }
 
     private static void update(MessageDigest sha, String text) {
@@ -106,7 +109,7 @@ public final class PrefixChain {
         return List.copyOf(ids);
     }
 
-    private static BlockId block(byte[] parent, int[] tokens, int from, int count) {
+    private BlockId block(byte[] parent, int[] tokens, int from, int count) {
         ByteBuffer bytes = ByteBuffer.allocate(4 + 4 * count).order(ByteOrder.LITTLE_ENDIAN).putInt(count);
         for (int i = 0; i < count; i++) {
             bytes.putInt(tokens[from + i]);
@@ -114,6 +117,6 @@ public final class PrefixChain {
         MessageDigest sha = BlockId.sha256();
         sha.update(BLOCK_DOMAIN);
         sha.update(parent);
-        return BlockId.ofChain(sha.digest(bytes.array()));
+        return BlockId.ofChain(sha.digest(bytes.array()), saltTag);
     }
 }

@@ -32,6 +32,14 @@ public interface BlockListener {
      */
     void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason);
 
+    /**
+     * A block that was reported written is in another place of its tier now: nothing else has changed.
+     *
+     * @param from where it was
+     * @param to where it is
+     */
+    void onMoved(BlockRef from, BlockRef to);
+
     /** There is something for {@link BlockManager#doWork}. Any thread; does nothing where that is polled anyway. */
     default void onDue() {}
 }

@@ -1,11 +1,13 @@
 package io.mooncake.core.manager;
 
+import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.NextUse;
 import io.mooncake.core.block.Tier;
@@ -206,8 +208,8 @@ public final class BlockManager {
         long first = nextTicks(count);
         for (int i = 0; i < count; i++) {
             Entry entry = table.blocks.get(ids.get(i));
-            if (entry != null) {
-                table.words.used(entry.slot, first + i, i);
+            if (entry != null && table.words.used(entry.slot, first + i, i)) {
+                config.counters().increment(Counter.PREFETCHES_USED);
             }
         }
     }
@@ -221,6 +223,20 @@ public final class BlockManager {
         Entry entry = table.blocks.get(id);
         if (entry != null) {
             table.words.used(entry.slot, now());
+        }
+    }
+
+    /**
+     * Says that a block in memory was brought because somebody guessed that it will be used.
+     *
+     * @param id the block
+     * @param version which writing of it
+     */
+    public void broughtAhead(BlockId id, Version version) {
+        Entry entry = table.blocks.get(id);
+        if (entry != null && !entry.slow && entry.ref.version().equals(version)) {
+            table.words.ahead(entry.slot);
+            config.counters().increment(Counter.BLOCKS_PREFETCHED);
         }
     }
 
@@ -287,6 +303,21 @@ public final class BlockManager {
     }
 
     /**
+     * The same for all blocks of a tenant.
+     *
+     * @param saltTag of the ids of its chains
+     * @return how many there were; one that is being written now may come after
+     */
+    public int reset(int saltTag) {
+        table.checkOpen();
+        int removed = 0;
+        for (Entry entry : table.blocks.values()) {
+            removed += entry.ref.id().saltTag() == saltTag && evict(entry.ref.id()) ? 1 : 0;
+        }
+        return removed;
+    }
+
+    /**
      * The same for exactly the version that a reference names.
      *
      * @param ref of this node
@@ -296,6 +327,18 @@ public final class BlockManager {
         table.checkOpen();
         Entry entry = table.blocks.get(ref.id());
         return entry != null && entry.ref.version().equals(ref.version()) && table.remove(entry, SlotTable.REQUESTED);
+    }
+
+    /**
+     * Takes away exactly the copy that a reference names, as one that is damaged; where the same version is in another tier, too, it stays. The
+     * conductor's.
+     *
+     * @param ref of this node
+     * @return false when that copy is not here any more
+     */
+    public boolean drop(BlockRef ref) {
+        table.checkOpen();
+        return table.removeCopy(ref);
     }
 
     /**
@@ -403,6 +446,45 @@ public final class BlockManager {
      */
     public void demoteBy(Demoter demoter) {
         caretaker.evictor().demoteBy(demoter);
+    }
+
+    /**
+     * What moves blocks together where pools are of ranges; without, they stay where they are. Before the conductor begins.
+     *
+     * @param relocator the conductor's
+     */
+    public void relocateBy(Relocator relocator) {
+        caretaker.compactor().relocateBy(relocator);
+    }
+
+    /**
+     * Asks for the blocks of pools of ranges to be moved together, now.
+     *
+     * @return for {@link #hasCompacted}
+     */
+    public long compact() {
+        table.checkOpen();
+        return caretaker.compact();
+    }
+
+    /**
+     * Whether that is done.
+     *
+     * @param ticket of {@link #compact}
+     * @return true also where there is nothing to move
+     */
+    public boolean hasCompacted(long ticket) {
+        return caretaker.compactor().hasAnswered(ticket);
+    }
+
+    /**
+     * How what is free in a tier's pools of ranges lies.
+     *
+     * @param tier which
+     * @return zeros where the tier has no such pool
+     */
+    public FreeRanges freeRanges(Tier tier) {
+        return table.freeRanges(tier, caretaker.compactor().needsScratch());
     }
 
     /**

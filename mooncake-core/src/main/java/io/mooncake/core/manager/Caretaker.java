@@ -2,6 +2,7 @@ package io.mooncake.core.manager;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockState;
 import io.mooncake.core.block.Tier;
@@ -35,6 +36,7 @@ final class Caretaker {
     private final ArrayDeque<Entry> lent = new ArrayDeque<>();
     private boolean caughtUp;
 
+    private final Compactor compactor;
     private final Evictor evictor;
 
     Caretaker(SlotTable table, ManagerConfig config, BlockListener listener) {
@@ -42,12 +44,17 @@ final class Caretaker {
         this.listener = listener;
         counters = config.counters();
         flags = new byte[table.slots];
-        evictor = new Evictor(table, config, this::leaves);
+        compactor = new Compactor(table, config, this::isSettled);
+        evictor = new Evictor(table, config, compactor, this::leaves);
+    }
+
+    private boolean isSettled(int slot) {
+        return flags[slot] == ANNOUNCED && evictor.isFree(slot);
     }
 
     /** Any thread: asks for a slot to be evicted; asking again before that is done changes nothing. */
-    void want(long length, Tier tier) {
-        if (evictor.want(length, tier)) {
+    void want(BlockId id, long length, Tier tier) {
+        if (evictor.want(id, length, tier)) {
             listener.onDue();
         }
     }
@@ -62,13 +69,25 @@ final class Caretaker {
         return evictor;
     }
 
+    Compactor compactor() {
+        return compactor;
+    }
+
+    /** Any thread: {@link Compactor#ask}. */
+    long compact() {
+        long ticket = compactor.ask();
+        listener.onDue();
+        return ticket;
+    }
+
     /** Whether the last duty cycle saw no mark left. */
     boolean isCaughtUp() {
         return caughtUp;
     }
 
     int doWork(long nowNs) {
-        return table.streamEnds.doWork() + drainMarks() + freeLent() + (table.closed ? 0 : evictor.evict(nowNs));
+        int work = table.streamEnds.doWork() + drainMarks() + freeLent() + (table.closed ? 0 : evictor.evict(nowNs));
+        return work + compactor.work(nowNs, work > 0);
     }
 
     // ---- marks
@@ -104,9 +123,11 @@ final class Caretaker {
         if (fate != 0) {
             if (fate == SlotTable.REPLACED) {
                 announceSuccessor(entry);
+            } else if (fate == SlotTable.MOVED) {
+                moved(entry);
             }
             detach(entry, fate == SlotTable.REPLACED ? EvictReason.REPLACED : EvictReason.REQUESTED,
-                    fate != SlotTable.UNSEEN);
+                    fate != SlotTable.UNSEEN && fate != SlotTable.MOVED);
             if (table.words.evictedUnheld(slot, entry.generation)) {
                 entry.space.guards().evicted(entry.localSlot(), entry.generation);
             }
@@ -122,6 +143,20 @@ final class Caretaker {
         if (next != null && ControlWords.state(table.words.get(next.slot)) == BlockState.WRITTEN) {
             announce(next);
         }
+    }
+
+    /** Told in one step, so that nobody thinks that it is gone; unless whatever took it out of the table has been told already. */
+    private void moved(Entry from) {
+        Entry to = table.blocks.get(from.ref.id());
+        if (to == null || to.slow || !to.ref.version().equals(from.ref.version())
+                || (flags[from.slot] & (ANNOUNCED | DETACHED)) != ANNOUNCED || (flags[to.slot] & ANNOUNCED) != 0) {
+            return;
+        }
+        flags[to.slot] |= ANNOUNCED;
+        evictor.arrived(to.slot);
+        flags[from.slot] &= ~ANNOUNCED;
+        evictor.left(from.slot);
+        listener.onMoved(from.ref, to.ref);
     }
 
     private void announce(Entry entry) {

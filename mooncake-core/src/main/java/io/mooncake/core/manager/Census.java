@@ -1,6 +1,7 @@
 package io.mooncake.core.manager;
 
 import io.mooncake.core.block.BlockState;
+import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Tier;
 
 /**
@@ -13,8 +14,11 @@ import io.mooncake.core.block.Tier;
  * @param quarantined given up while work is outstanding
  * @param evictable cached, or about to be free
  * @param shorter free slots that are not long enough
+ * @param freeBytes in ranges, of pools that have such
+ * @param longestBytes of those ranges
  */
-record Census(int slots, int pinned, int held, int writing, int quarantined, int evictable, int shorter) {
+record Census(int slots, int pinned, int held, int writing, int quarantined, int evictable, int shorter, long freeBytes,
+        long longestBytes) {
     private static final int MAX_NAMED = 16;
 
     static Census of(SlotTable table, long length, Tier tier) {
@@ -32,8 +36,9 @@ record Census(int slots, int pinned, int held, int writing, int quarantined, int
             }
             long word = table.words.get(slot);
             BlockState state = ControlWords.state(word);
-            if (space.pool().slotBytes(slot - space.first()) < length) {
-                shorter += state == BlockState.FREE ? 1 : 0;
+            boolean isRange = space.pool().ranges() != null;
+            if (isRange ? state == BlockState.FREE : space.pool().slotBytes(slot - space.first()) < length) {
+                shorter += state == BlockState.FREE && !isRange ? 1 : 0;
                 continue;
             }
             slots++;
@@ -48,7 +53,9 @@ record Census(int slots, int pinned, int held, int writing, int quarantined, int
                 evictable++;
             }
         }
-        return new Census(slots, pinned, held, writing, quarantined, evictable, shorter);
+        FreeRanges ranges = table.freeRanges(tier, false);
+        return new Census(slots, pinned, held, writing, quarantined, evictable, shorter, ranges.bytes(),
+                ranges.longest());
     }
 
     private static boolean isQuarantined(SlotTable table, int slot) {
@@ -87,7 +94,10 @@ record Census(int slots, int pinned, int held, int writing, int quarantined, int
     public String toString() {
         return "of " + slots + " slots that are long enough " + pinned + " are pinned, " + held + " held, " + writing
                 + " being written, " + quarantined + " quarantined, " + evictable + " on their way out or cached; "
-                + shorter
-                + " free slots are too short: close views, holds and writers sooner, or give the pool more slots of that size";
+                + shorter + " free slots are too short"
+                + (freeBytes == 0
+                        ? ""
+                        : "; " + freeBytes + " bytes are free, fragmented: the longest range has " + longestBytes)
+                + ": close views, holds and writers sooner, or give the pool more slots of that size";
     }
 }

@@ -45,6 +45,8 @@ public final class ControlWords {
 
     private static final int[] OF_USE = {LAST_USE, NEXT_USE, BROUGHT, USES, DEPTH};
     private static final long UNTOUCHED = -1;
+    /** The same, and nobody has asked for the block yet: it was fetched ahead. */
+    private static final long AHEAD = -2;
 
     private final long[] words;
 
@@ -321,22 +323,43 @@ public final class ControlWords {
     }
 
     /**
+     * Says that a block which was just brought was not asked for.
+     *
+     * @param slot which
+     */
+    public void ahead(int slot) {
+        WORDS.compareAndSet(words, slot * STRIDE + USES, UNTOUCHED, AHEAD);
+    }
+
+    /**
+     * Whether the slot's block was fetched ahead, and no request has said that it uses it.
+     *
+     * @param slot which
+     * @return false from the first such use on
+     */
+    public boolean isAhead(int slot) {
+        return (long) WORDS.getOpaque(words, slot * STRIDE + USES) == AHEAD;
+    }
+
+    /**
      * Stores a request's use. Two at the same time may count as one.
      *
      * @param slot which
      * @param tick of the node's clock
      * @param depth the block's place in the request
+     * @return whether that is the first one of a block that was fetched ahead
      */
-    public void used(int slot, long tick, int depth) {
+    public boolean used(int slot, long tick, int depth) {
         int at = slot * STRIDE;
         long uses = (long) WORDS.getOpaque(words, at + USES);
-        if (uses == UNTOUCHED) {
+        if (uses < 0) {
             // The first request to say so is the one that brought the block: that is no reuse.
             WORDS.setOpaque(words, at + BROUGHT, tick);
         }
-        WORDS.setOpaque(words, at + USES, uses + 1);
+        WORDS.setOpaque(words, at + USES, Math.max(UNTOUCHED, uses) + 1);
         WORDS.setOpaque(words, at + DEPTH, (long) depth);
         WORDS.setOpaque(words, at + LAST_USE, tick);
+        return uses == AHEAD;
     }
 
     /**

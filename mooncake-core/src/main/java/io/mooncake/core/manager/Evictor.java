@@ -2,6 +2,7 @@ package io.mooncake.core.manager;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockState;
 import io.mooncake.core.block.NextUse;
 import io.mooncake.core.block.Tier;
@@ -10,7 +11,7 @@ import io.mooncake.core.manager.eviction.SlotUse;
 import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -19,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * Evicts by policy, for whoever needs room in a tier. The conductor's, but for {@link #want}.
  *
  * <p>Where there is a slower tier, a victim is made durable there before it goes; meanwhile its room counts as good as free, so that not
- * more leave than need be.
+ * more leave than need be. That takes its time where the slower tier is in the way: then what needs no demotion goes, and, for who waits for
+ * room and would get none else, what cannot be made durable.
  */
 final class Evictor {
     private static final int CANDIDATES_PER_CYCLE = 256;
@@ -39,9 +41,10 @@ final class Evictor {
     private static final int SLOW_SPARE_SHARE = 64;
     private static final int TIERS = Tier.values().length;
 
-    private record Leaving(Entry entry, long lastUse, BooleanSupplier over) {}
+    private record Leaving(Entry entry, long lastUse, BooleanSupplier over, long sinceNs) {}
 
     private final SlotTable table;
+    private final Compactor compactor;
     private final Consumer<Entry> evicted;
     private final Counters counters;
     /** By tier: blocks that are kept at most, and that are there. */
@@ -49,6 +52,11 @@ final class Evictor {
     private final int[] blocks = new int[TIERS];
     private final byte[] flags;
     private final ArrayDeque<Leaving> leaving = new ArrayDeque<>();
+    /** How long what leaves counts as good as gone: less than who allocates waits. */
+    private final long patienceNs;
+    /** Of {@link #leaving}, those that count so. */
+    private int leavingSoon;
+    private long nowNs;
     /** Blocks that are to leave memory, being durable below. */
     private final ConcurrentLinkedQueue<Entry> toSink = new ConcurrentLinkedQueue<>();
     private final ArrayDeque<Entry> sinking = new ArrayDeque<>();
@@ -59,9 +67,13 @@ final class Evictor {
     private final long[] classBytes;
     private final short[] classOf;
     private final Tier[] tierOf;
+    /** By class and group. */
     private final EvictionPolicy[] policies;
-    /** By class: somebody found no slot and wants one to be evicted. Any thread sets it. */
-    private final AtomicIntegerArray wanted;
+    private final Shares shares;
+    /** Of each slot that has arrived, its block's. */
+    private final short[] groupOf;
+    /** By class, and group of who wants it: for how many bytes at most somebody found no slot and wants one to be evicted. Any thread sets it. */
+    private final AtomicLongArray wanted;
 
     /** Whom the current search is for: a tier that has too many blocks, or, after those, who wants a slot of a class. */
     private int need;
@@ -69,10 +81,12 @@ final class Evictor {
     private int[] passed = new int[16];
     private int passedCount;
 
-    Evictor(SlotTable table, ManagerConfig config, Consumer<Entry> evicted) {
+    Evictor(SlotTable table, ManagerConfig config, Compactor compactor, Consumer<Entry> evicted) {
         this.table = table;
+        this.compactor = compactor;
         this.evicted = evicted;
         counters = config.counters();
+        patienceNs = config.allocateTimeoutNs() / 2;
         cachedBlocks[Tier.DRAM.ordinal()] = config.cachedBlocks();
         flags = new byte[table.slots];
         classOf = new short[table.slots];
@@ -86,7 +100,9 @@ final class Evictor {
                         - Math.max(1, space.pool().slots() / SLOW_SPARE_SHARE);
             }
             for (int slot = space.first(); slot < space.end(); slot++) {
-                long bytes = space.pool().slotBytes(slot - space.first());
+                long bytes = space.pool().ranges() == null
+                        ? space.pool().slotBytes(slot - space.first())
+                        : space.pool().largestSlotBytes();
                 int c = firstClass;
                 while (c < classes && found[c] != bytes) {
                     c++;
@@ -102,10 +118,12 @@ final class Evictor {
         }
         classBytes = Arrays.copyOf(found, classes);
         tierOf = Arrays.copyOf(tiers, classes);
-        policies = new EvictionPolicy[classes];
+        shares = new Shares(table, config.shares(), cachedBlocks);
+        groupOf = new short[table.slots];
+        policies = new EvictionPolicy[classes * shares.groups()];
         SlotUse use = new Use(table);
         Arrays.setAll(policies, c -> config.policy().apply(use));
-        wanted = new AtomicIntegerArray(classes);
+        wanted = new AtomicLongArray(policies.length);
     }
 
     /** What the policies go by. */
@@ -145,15 +163,16 @@ final class Evictor {
         return blocks[tier.ordinal()];
     }
 
-    /** Any thread: asks for a slot to be evicted; false when there is none, or when that is asked already. */
-    boolean want(long length, Tier tier) {
+    /** Any thread: asks for a slot to be evicted for a block; false when there is none, or when that is asked already. */
+    boolean want(BlockId id, long length, Tier tier) {
         int best = -1;
         for (int c = 0; c < classBytes.length; c++) {
             if (tierOf[c] == tier && classBytes[c] >= length && (best < 0 || classBytes[c] < classBytes[best])) {
                 best = c;
             }
         }
-        return best >= 0 && wanted.get(best) == 0 && wanted.getAndSet(best, 1) == 0;
+        int at = best * shares.groups() + shares.group(id);
+        return best >= 0 && wanted.get(at) < length && wanted.getAndAccumulate(at, length, Math::max) < length;
     }
 
     /** Any thread: the block leaves memory as soon as nobody has it pinned, if it is durable below by then. */
@@ -163,6 +182,8 @@ final class Evictor {
 
     /** A block has come. */
     void arrived(int slot) {
+        Entry entry = table.entry(slot);
+        groupOf[slot] = (short) (entry == null ? 0 : shares.group(entry.ref.id()));
         blocks[tier(slot)]++;
         seat(slot);
     }
@@ -173,26 +194,48 @@ final class Evictor {
         unseat(slot);
     }
 
+    private long bytes(int slot) {
+        Space space = table.spaceOf(slot);
+        return space.pool().slotBytes(slot - space.first());
+    }
+
+    private EvictionPolicy policy(int slot) {
+        return policies[classOf[slot] * shares.groups() + groupOf[slot]];
+    }
+
     private int tier(int slot) {
         return tierOf[classOf[slot]].ordinal();
     }
 
     private void seat(int slot) {
-        flags[slot] = SEATED;
-        policies[classOf[slot]].add(slot);
+        flag(slot, SEATED);
+        policy(slot).add(slot);
     }
 
     private void unseat(int slot) {
         if (flags[slot] == SEATED) {
-            policies[classOf[slot]].remove(slot);
+            policy(slot).remove(slot);
         }
-        flags[slot] = 0;
+        flag(slot, 0);
+    }
+
+    private void flag(int slot, int now) {
+        int counts = (isSettled((byte) now) ? 1 : 0) - (isSettled(flags[slot]) ? 1 : 0);
+        flags[slot] = (byte) now;
+        if (counts != 0) {
+            shares.add(groupOf[slot], tier(slot), counts * bytes(slot));
+        }
+    }
+
+    /** Whether the policy knows the slot of such a flag, or will again, and nobody has plans with it. */
+    private static boolean isSettled(byte flag) {
+        return flag == SEATED || flag == PASSED;
     }
 
     /** What is known of its next use may have changed. */
     void changed(int slot) {
         if (flags[slot] == SEATED) {
-            policies[classOf[slot]].changed(slot);
+            policy(slot).changed(slot);
         }
     }
 
@@ -203,17 +246,20 @@ final class Evictor {
      * @param nowNs on the node's clock
      */
     int evict(long nowNs) {
+        this.nowNs = nowNs;
         int work = endLeaving() + endSinking();
         int budget = CANDIDATES_PER_CYCLE;
-        int needs = TIERS + classBytes.length;
+        int needs = TIERS + policies.length;
         for (int turns = 0; turns < needs && budget > 0;) {
             if (!searching && passedCount > 0) {
                 putBack(passed[--passedCount]);
                 budget--;
                 continue;
             }
-            int slot = isNeeded() ? oldest() : EvictionPolicy.NONE;
+            boolean needed = isNeeded();
+            int slot = needed ? oldest() : EvictionPolicy.NONE;
             if (slot == EvictionPolicy.NONE) {
+                work += needed && need >= TIERS ? dropLate() : 0;
                 searching = false;
                 need = need + 1 == needs ? 0 : need + 1;
                 turns++;
@@ -232,31 +278,60 @@ final class Evictor {
     private boolean isNeeded() {
         if (need < TIERS) {
             boolean demotes = need == Tier.DRAM.ordinal();
-            return blocks[need] - (demotes ? leaving.size() : 0) > cachedBlocks[need]
-                    && !(demotes && leaving.size() == MAX_LEAVING);
+            return blocks[need] - (demotes ? leavingSoon : 0) > cachedBlocks[need]
+                    && !(demotes && leavingSoon == MAX_LEAVING);
         }
-        int wantedClass = need - TIERS;
-        if (wanted.get(wantedClass) == 0) {
+        long bytes = wanted.get(need - TIERS);
+        if (bytes == 0) {
             return false;
         }
-        if (table.hasRoom(classBytes[wantedClass], tierOf[wantedClass])) {
-            wanted.set(wantedClass, 0);
+        int wantedClass = wantedClass();
+        if (table.hasRoom(bytes, tierOf[wantedClass])) {
+            wanted.set(need - TIERS, 0);
             return false;
         }
-        return tierOf[wantedClass] != Tier.DRAM || leaving.isEmpty();
+        return (tierOf[wantedClass] != Tier.DRAM || leavingSoon == 0) && !compacts(tierOf[wantedClass], bytes);
+    }
+
+    private int wantedClass() {
+        return (need - TIERS) / shares.groups();
+    }
+
+    /** Whether a block may go for who needs it: nobody takes of a tenant's share but himself. */
+    private boolean mayGo(int group, int tier, long bytes) {
+        boolean own = need >= TIERS && (need - TIERS) % shares.groups() == group;
+        return own || shares.isAbove(group, tier, bytes);
+    }
+
+    /** Whether there are bytes enough, which are about to become one range. */
+    private boolean compacts(Tier tier, long bytes) {
+        for (Space space : table.spaces) {
+            if (space.pool().tier() == tier && space.pool().largestSlotBytes() >= bytes
+                    && compactor.makesRoom(space, bytes, nowNs)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether nobody has plans with it. */
+    boolean isFree(int slot) {
+        return isSettled(flags[slot]);
     }
 
     /** Of the candidates of all classes of the tier with enough room the one that was used least recently. */
     private int oldest() {
         int oldest = EvictionPolicy.NONE;
-        int tier = need < TIERS ? need : tierOf[need - TIERS].ordinal();
-        long atLeastBytes = need < TIERS ? 0 : classBytes[need - TIERS];
-        for (int c = 0; c < policies.length; c++) {
+        int tier = need < TIERS ? need : tierOf[wantedClass()].ordinal();
+        long atLeastBytes = need < TIERS ? 0 : classBytes[wantedClass()];
+        for (int p = 0; p < policies.length; p++) {
+            int c = p / shares.groups();
             int slot = tierOf[c].ordinal() == tier && classBytes[c] >= atLeastBytes
-                    ? policies[c].candidate()
+                    ? policies[p].candidate()
                     : EvictionPolicy.NONE;
-            if (slot != EvictionPolicy.NONE && (oldest == EvictionPolicy.NONE
-                    || table.words.lastUse(slot) - table.words.lastUse(oldest) < 0)) {
+            if (slot != EvictionPolicy.NONE && mayGo(groupOf[slot], tier, bytes(slot))
+                    && (oldest == EvictionPolicy.NONE
+                            || table.words.lastUse(slot) - table.words.lastUse(oldest) < 0)) {
                 oldest = slot;
             }
         }
@@ -271,11 +346,14 @@ final class Evictor {
         boolean free = !entry.space.isPinnedElsewhere(slot)
                 && table.words.get(slot) == ControlWords.word(entry.generation, BlockState.WRITTEN, 0);
         if (free && !entry.slow && entry.below() == null && demoter != null) {
-            BooleanSupplier over = demoter.demote(entry.ref);
+            // Where one is late the slower tier is in the way: others would only wait behind it.
+            boolean begins = leavingSoon == leaving.size() && leavingSoon < MAX_LEAVING;
+            BooleanSupplier over = begins ? demoter.demote(entry.ref) : null;
             if (over != null) {
                 unseat(slot);
-                flags[slot] = LEAVING;
-                leaving.add(new Leaving(entry, table.words.lastUse(slot), over));
+                flag(slot, LEAVING);
+                leaving.add(new Leaving(entry, table.words.lastUse(slot), over, nowNs));
+                leavingSoon++;
                 return true;
             }
             free = false;
@@ -295,9 +373,12 @@ final class Evictor {
             return false;
         }
         if (flags[slot] == SEATED) {
-            policies[classOf[slot]].evicted(slot);
+            policy(slot).evicted(slot);
         }
-        flags[slot] = 0;
+        if (!entry.slow && table.words.isAhead(slot)) {
+            counters.increment(table.words.uses(slot) > 0 ? Counter.PREFETCHES_USED : Counter.PREFETCHES_WRONG);
+        }
+        flag(slot, 0);
         boolean removed = leavesTable(entry);
         entry.space.guards().evicted(entry.localSlot(), entry.generation);
         if (removed) {
@@ -325,12 +406,14 @@ final class Evictor {
     /** What is durable now goes, unless it was used again meanwhile; what could not be made durable goes, too. */
     private int endLeaving() {
         int ended = 0;
+        leavingSoon = 0;
         for (int left = leaving.size(); left > 0; left--) {
             Leaving next = leaving.remove();
             Entry entry = next.entry;
             if (!next.over.getAsBoolean()) {
                 leaving.add(next);
-            } else if (table.entry(entry.slot) == entry && flags[entry.slot] == LEAVING) {
+                leavingSoon += isLate(next) ? 0 : 1;
+            } else if (isLeaving(entry)) {
                 ended++;
                 boolean durable = entry.below() != null;
                 if ((durable && table.words.lastUse(entry.slot) != next.lastUse) || !evictNow(entry)) {
@@ -343,6 +426,28 @@ final class Evictor {
         return ended;
     }
 
+    private boolean isLate(Leaving one) {
+        return nowNs - one.sinceNs >= patienceNs;
+    }
+
+    private boolean isLeaving(Entry entry) {
+        return table.entry(entry.slot) == entry && flags[entry.slot] == LEAVING;
+    }
+
+    /** Somebody waits for room, and nothing else can make it: what has been leaving for so long goes, and is lost. */
+    private int dropLate() {
+        for (Leaving one : leaving) {
+            int slot = one.entry.slot;
+            if (isLate(one) && isLeaving(one.entry) && tierOf[classOf[slot]] == tierOf[wantedClass()]
+                    && classBytes[classOf[slot]] >= classBytes[wantedClass()]
+                    && mayGo(groupOf[slot], tier(slot), bytes(slot)) && evictNow(one.entry)) {
+                counters.increment(Counter.DEMOTIONS_FAILED);
+                return 1;
+            }
+        }
+        return 0;
+    }
+
     private int endSinking() {
         for (Entry entry = toSink.poll(); entry != null; entry = toSink.poll()) {
             sinking.add(entry);
@@ -350,6 +455,11 @@ final class Evictor {
         int ended = 0;
         for (int left = sinking.size(); left > 0; left--) {
             Entry entry = sinking.remove();
+            Entry now = table.blocks.get(entry.ref.id());
+            if (now != null && !now.slow && now.ref.version().equals(entry.ref.version())) {
+                // Where it is now, if it was moved.
+                entry = now;
+            }
             boolean isAbove = table.entry(entry.slot) == entry && entry.below() != null
                     && table.blocks.get(entry.ref.id()) == entry;
             // One that was not announced yet is looked at again, as one is that is pinned.
@@ -367,7 +477,7 @@ final class Evictor {
             passed = Arrays.copyOf(passed, 2 * passedCount);
         }
         passed[passedCount++] = slot;
-        flags[slot] = PASSED;
+        flag(slot, PASSED);
     }
 
     private void putBack(int slot) {

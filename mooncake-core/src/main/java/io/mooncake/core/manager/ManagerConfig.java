@@ -9,6 +9,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.manager.eviction.SlotUse;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 
@@ -25,12 +26,14 @@ import java.util.function.ToLongFunction;
  * @param knownCounter the highest version counter that the cluster knows for an id, 0 for none; any thread
  * @param allocateTimeoutNs how long allocate waits for a slot, nanoseconds
  * @param cachedBlocks blocks that are kept at most; the conductor evicts beyond
- * @param policy makes a policy for each size class
+ * @param policy makes a policy for each size class, and there for each tenant that has a share
+ * @param shares by {@linkplain BlockId#saltTag() salt}: what part of each tier others never evict of that tenant's blocks; their sum is at
+ *     most 1
  */
 public record ManagerConfig(NodeId self, List<PoolBinding> pools, Counters counters, LongSupplier nanoClock,
         Waiter waiter,
         ToLongFunction<BlockId> knownCounter, long allocateTimeoutNs, int cachedBlocks,
-        Function<SlotUse, EvictionPolicy> policy) {
+        Function<SlotUse, EvictionPolicy> policy, Map<Integer, Double> shares) {
     /**
      * Checks the numbers and copies the list.
      *
@@ -38,6 +41,7 @@ public record ManagerConfig(NodeId self, List<PoolBinding> pools, Counters count
      */
     public ManagerConfig {
         pools = List.copyOf(pools);
+        shares = Map.copyOf(shares);
         if (pools.isEmpty() || allocateTimeoutNs < 0 || cachedBlocks < 0) {
             throw new MooncakeException(Kind.CONFIG_ERROR, "block manager of " + self + ": " + pools.size()
                     + " pools (at least 1), allocate timeout " + allocateTimeoutNs + " ns and " + cachedBlocks

@@ -8,10 +8,12 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockState;
 import io.mooncake.core.block.BlockWriter.Result;
+import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
+import io.mooncake.core.pool.RangeBook;
 import io.mooncake.core.pool.Stored;
 import io.mooncake.core.transfer.UnitChecksums;
 import java.util.List;
@@ -39,6 +41,8 @@ final class SlotTable {
     static final long QUARANTINED = 4;
     /** That work has ended. */
     static final long RELEASED = 5;
+    /** The block is in another slot of its pool now. */
+    static final long MOVED = 6;
 
     final NodeId self;
     final Space[] spaces;
@@ -114,7 +118,7 @@ final class SlotTable {
     }
 
     /** FREE to ALLOCATED, by who has reserved the slot. */
-    private Lease lease(Space space, int local, BlockId id, long length) {
+    Lease lease(Space space, int local, BlockId id, long length) {
         long generation = space.guards().allocated(local);
         int slot = space.first() + local;
         if (!words.allocated(slot, generation)) {
@@ -136,6 +140,17 @@ final class SlotTable {
             }
         }
         return false;
+    }
+
+    FreeRanges freeRanges(Tier tier, boolean needsScratch) {
+        long free = 0;
+        long longest = 0;
+        for (Space space : spaces) {
+            RangeBook ranges = space.pool().tier() == tier ? space.pool().ranges() : null;
+            free += ranges == null ? 0 : ranges.freeBytes();
+            longest = ranges == null ? longest : Math.max(longest, ranges.longestFreeBytes());
+        }
+        return new FreeRanges(free, longest, needsScratch);
     }
 
     long largestSlotBytes(Tier tier) {
@@ -265,6 +280,32 @@ final class SlotTable {
         if (!stays) {
             retire(there, REPLACED);
         }
+        return true;
+    }
+
+    /**
+     * A block goes on in another place of its pool, with what is below it. False, with the lease as it was, when it is not in the table any
+     * more. The conductor's.
+     */
+    boolean moved(Entry from, Lease lease) {
+        if (!from.equals(blocks.get(from.ref.id()))) {
+            return false;
+        }
+        UnitChecksums checksums = lease.space().pool().checksums();
+        if (checksums != null) {
+            checksums.carry(lease.localSlot(), lease.offset(), from.localSlot());
+        }
+        Entry to = seal(lease, from.ref.version(), from.ref.length(), false);
+        words.inherits(to.slot, from.slot);
+        Entry below = from.below();
+        boolean _ = below == null || to.putBelow(below);
+        if (!blocks.replace(from.ref.id(), from, to)) {
+            boolean _ = to.takeBelow(below);
+            retire(to, UNSEEN);
+            return true;
+        }
+        boolean _ = from.takeBelow(below);
+        retire(from, MOVED);
         return true;
     }
 
@@ -463,6 +504,36 @@ final class SlotTable {
             return true;
         }
         return false;
+    }
+
+    /** Takes away what a reference names in one tier: what is above it or below it stays. The conductor's. */
+    boolean removeCopy(BlockRef ref) {
+        Entry top = blocks.get(ref.id());
+        while (top != null && top.ref.equals(ref)) {
+            Entry below = top.below();
+            if (below == null ? remove(top, REQUESTED) : comesUp(top, below)) {
+                return true;
+            }
+            top = blocks.get(ref.id());
+        }
+        Entry below = top == null ? null : top.below();
+        if (top == null || below == null || !below.ref.equals(ref) || !top.takeBelow(below)) {
+            return false;
+        }
+        retire(below, REQUESTED);
+        return true;
+    }
+
+    /** What is below takes the place of what is above it. */
+    private boolean comesUp(Entry top, Entry below) {
+        words.inherits(below.slot, top.slot);
+        if (!blocks.replace(top.ref.id(), top, below)) {
+            return false;
+        }
+        boolean _ = top.takeBelow(below);
+        retire(top, REQUESTED);
+        mark(below.slot);
+        return true;
     }
 
     private void retire(Entry entry, long fate) {

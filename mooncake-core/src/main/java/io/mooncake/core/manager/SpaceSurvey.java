@@ -2,6 +2,7 @@ package io.mooncake.core.manager;
 
 import io.mooncake.core.block.BlockState;
 import io.mooncake.core.block.PoolSpace;
+import io.mooncake.core.pool.RangeBook;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -34,6 +35,13 @@ public final class SpaceSurvey {
             Space space = table.spaces[counted.size()];
             count(space);
             if (++slot == space.end()) {
+                RangeBook ranges = space.pool().ranges();
+                if (ranges != null) {
+                    // At this moment; what is cached was counted a little earlier.
+                    bytes = ranges.bytes();
+                    free = ranges.freeBytes();
+                    cached = Math.min(cached, bytes - free);
+                }
                 counted.add(new PoolSpace(space.pool().tier(), space.pool().device(), bytes, free, cached));
                 bytes = 0;
                 free = 0;

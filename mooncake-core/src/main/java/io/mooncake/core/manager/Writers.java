@@ -96,7 +96,7 @@ final class Writers {
     private @Nullable Lease reserveOrWant(BlockId id, long length, Tier tier) {
         Lease lease = table.reserve(id, length, tier);
         if (lease == null) {
-            caretaker.want(length, tier);
+            caretaker.want(id, length, tier);
         }
         return lease;
     }

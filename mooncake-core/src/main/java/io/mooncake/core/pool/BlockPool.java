@@ -74,6 +74,15 @@ public interface BlockPool extends AutoCloseable {
     }
 
     /**
+     * How its slots lie, where each is a range of as many bytes as its block needs: such a pool can be compacted.
+     *
+     * @return null where every slot has its place for ever
+     */
+    default @Nullable RangeBook ranges() {
+        return null;
+    }
+
+    /**
      * How many slots there are.
      *
      * @return more than 0; slots are 0 to that - 1

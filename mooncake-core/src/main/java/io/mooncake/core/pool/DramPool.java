@@ -10,11 +10,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Host memory cut into slots of one or more lengths. Any thread; reserve, release and quarantine are O(1) in the number of slots, take
- * no lock and allocate nothing.
+ * Host memory cut into slots of one or more lengths, or into ranges as blocks need them. Any thread; of slots reserve, release and
+ * quarantine are O(1) in their number, take no lock and allocate nothing.
  *
  * <p>One reservation and one guard table are made at start and live in one shared arena until {@link #close()}; nothing is mapped or
- * unmapped in between. Slots start on multiples of 64 bytes; {@code SlotBook} says who has them.
+ * unmapped in between. Slots start on multiples of 64 bytes; a {@link Book} says who has them.
  */
 public final class DramPool extends SlottedPool {
     private static final long SLOT_ALIGNMENT = 64;
@@ -25,7 +25,7 @@ public final class DramPool extends SlottedPool {
     private final Memory memory;
     private final GuardTable guards;
     private final @Nullable UnitChecksums checksums;
-    private final SlotBook book;
+    private final Book book;
     private boolean unmapped;
 
     /**
@@ -50,8 +50,29 @@ public final class DramPool extends SlottedPool {
      * @throws MooncakeException CONFIG_ERROR for no class or a sum that overflows, OUT_OF_MEMORY from the source
      */
     public DramPool(String name, List<SizeClass> classes, MemorySource source, boolean withChecksums) {
+        this(name, new SlotBook(name, classes, SLOT_ALIGNMENT), source, withChecksums);
+    }
+
+    /**
+     * Reserves a pool whose blocks take as many bytes as they need.
+     *
+     * @param name names the pool in messages
+     * @param largest bytes of the longest block, and how many blocks there are at most
+     * @param bytes of all of it
+     * @param source asked as by {@link #DramPool(String, List, MemorySource, boolean)}
+     * @param withChecksums whether blocks get checksums when they are sealed
+     * @return the pool
+     * @throws MooncakeException CONFIG_ERROR when there is no room for the longest block, OUT_OF_MEMORY from the source
+     */
+    public static DramPool ofRanges(String name, SizeClass largest, long bytes, MemorySource source,
+            boolean withChecksums) {
+        return new DramPool(name, new RangeBook(name, bytes, largest.blockBytes(), largest.count(), SLOT_ALIGNMENT),
+                source, withChecksums);
+    }
+
+    private DramPool(String name, Book book, MemorySource source, boolean withChecksums) {
         this.name = name;
-        book = new SlotBook(name, classes, SLOT_ALIGNMENT);
+        this.book = book;
         int slots = book.slots();
         try {
             memory = Memory.of(source.reserve(book.bytes(), ALIGNMENT, arena));
@@ -82,7 +103,7 @@ public final class DramPool extends SlottedPool {
     }
 
     @Override
-    protected SlotBook book() {
+    protected Book book() {
         return book;
     }
 

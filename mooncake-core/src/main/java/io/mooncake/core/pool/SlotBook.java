@@ -25,9 +25,9 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * hence any look at it adds up, and closing is decided in the same step that sees nothing used.
  */
-public final class SlotBook {
+public final class SlotBook implements Book {
     private static final int NONE = BlockPool.NONE;
-    private static final int MAX_NAMED_SLOTS = 16;
+    static final int MAX_NAMED_SLOTS = 16;
 
     private static final int FREE = 0;
     private static final int USED = 1;
@@ -125,35 +125,31 @@ public final class SlotBook {
         return Math.addExact(blockBytes, alignment - 1) & -alignment;
     }
 
-    /**
-     * Of all slots together, with what lies between them.
-     *
-     * @return more than 0
-     */
+    /** {@inheritDoc} With what lies between the slots. */
+    @Override
     public long bytes() {
         return bytes;
     }
 
-    /**
-     * {@link BlockPool#slots}.
-     *
-     * @return more than 0
-     */
+    @Override
     public int slots() {
         return offsets.length;
     }
 
-    long offset(int slot) {
+    @Override
+    public long offset(int slot) {
         check(slot);
         return offsets[slot];
     }
 
-    long slotBytes(int slot) {
+    @Override
+    public long slotBytes(int slot) {
         check(slot);
         return classBytes[classOf(slot)];
     }
 
-    long largestSlotBytes() {
+    @Override
+    public long largestSlotBytes() {
         return classBytes[classBytes.length - 1];
     }
 
@@ -169,7 +165,8 @@ public final class SlotBook {
         Bounds.check(this, slot, 1, offsets.length);
     }
 
-    int reserve(long length) {
+    @Override
+    public int reserve(long length) {
         if (length <= 0 || length > largestSlotBytes()) {
             throw new MooncakeException(Kind.OUT_OF_BOUNDS,
                     this + ": no slot is for " + length + " bytes: the longest have "
@@ -210,7 +207,8 @@ public final class SlotBook {
         return new MooncakeException(Kind.CLOSED, this + " is closed");
     }
 
-    void release(int slot) {
+    @Override
+    public void release(int slot) {
         check(slot);
         int before = (int) STATE.getVolatile(states, slot);
         while (before != FREE) {
@@ -225,7 +223,8 @@ public final class SlotBook {
         throw new MooncakeException(Kind.ILLEGAL_STATE, this + ": slot " + slot + " is free already: release it once");
     }
 
-    void quarantine(int slot) {
+    @Override
+    public void quarantine(int slot) {
         check(slot);
         if (!STATE.compareAndSet(states, slot, USED, QUARANTINED)) {
             throw new MooncakeException(Kind.ILLEGAL_STATE, this + ": slot " + slot
@@ -234,7 +233,8 @@ public final class SlotBook {
         counts.addAndGet(ONE_QUARANTINED - ONE_USED);
     }
 
-    BlockPool.Usage usage() {
+    @Override
+    public BlockPool.Usage usage() {
         long now = counts.get();
         int used = (int) now;
         int quarantined = (int) ((now & ~CLOSED) >>> 32);
@@ -246,6 +246,7 @@ public final class SlotBook {
      *
      * @throws MooncakeException IN_USE, naming the slots, when a slot is somebody's
      */
+    @Override
     public void close() {
         long open = counts.accumulateAndGet(CLOSED, (now, flag) -> now | flag) & ~CLOSED;
         if (open != 0) {

@@ -5,11 +5,11 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
-import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * What is in the slots of a file: records that are only appended, each with its checksums, until they are written anew without those that
- * are out of date. Any thread; {@link #sync} blocks while the device works, nothing else does but for the rare writing anew.
+ * are out of date. Any thread; {@link #sync} blocks while the device works, nothing else does.
  *
  * <pre>
  *   0   magic       4
@@ -41,20 +41,27 @@ final class SlotJournal implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(SlotJournal.class);
 
-    private static final int MAGIC = 0x314A4B4D; // MKJ1
+    static final int MAGIC = 0x314A4B4D; // MKJ1
     private static final byte LAYOUT = 1;
     private static final byte WRITTEN = 2;
     private static final byte EVICTED = 3;
-    private static final int MAX_BODY = 1 << 24;
+    static final int MAX_BODY = 1 << 24;
     /** Written anew when it is longer than this, and several times as long as it need be. */
     private static final long SMALL = 1 << 20;
     private static final int GROWTH = 4;
+    /** What is read or written at a time, but for longer records. */
+    private static final int AT_A_TIME = 1 << 20;
 
     private final Path path;
     private final byte[] layout;
-    /** Whoever has it writes to the device, which takes milliseconds: nobody who only appends waits for that. Taken before this. */
+    /**
+     * Whoever has it writes to the device, which takes milliseconds: nobody who only appends waits for that. Taken before this. It also has
+     * what only who writes needs.
+     */
     private final Object device = new Object();
     private FileChannel channel;
+    private boolean unsyncedName;
+    private long anewFrom = SMALL;
     /** The last body of each slot that is WRITTEN. */
     private final byte[] @Nullable [] written;
     /** Slots whose EVICTED is not on the device yet: not to be overwritten. */
@@ -63,8 +70,6 @@ final class SlotJournal implements AutoCloseable {
     private final long[] writtenAt;
     private ByteBuffer pending = buffer(1 << 12);
     private long sequence;
-    private boolean unsyncedName;
-    private long anewFrom = SMALL;
     /** Records up to here are on the device. */
     private long synced;
     private long end;
@@ -92,16 +97,11 @@ final class SlotJournal implements AutoCloseable {
      * @throws OtherLayoutException when it is of another layout
      */
     static SlotJournal open(Path path, int slots, byte[] layout) throws IOException {
-        byte[] old;
-        try {
-            old = Files.readAllBytes(path);
-        } catch (NoSuchFileException e) {
-            old = new byte[0];
-        }
         SlotJournal journal = new SlotJournal(path, slots, layout,
-                FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.WRITE));
+                FileChannel.open(path, StandardOpenOption.CREATE, StandardOpenOption.READ,
+                        StandardOpenOption.WRITE));
         try {
-            journal.replay(ByteBuffer.wrap(old).order(ByteOrder.LITTLE_ENDIAN));
+            journal.replay(new JournalReader(journal.channel, AT_A_TIME));
             return journal;
         } catch (IOException | RuntimeException e) {
             journal.close();
@@ -122,8 +122,10 @@ final class SlotJournal implements AutoCloseable {
     void begin() throws IOException {
         synchronized (device) {
             synchronized (this) {
-                writeAnew();
+                // So many records are about to have the numbers up to this one.
+                sequence = Math.max(sequence, 1 + Arrays.stream(written).filter(Objects::nonNull).count());
             }
+            writeAnew();
         }
     }
 
@@ -176,14 +178,14 @@ final class SlotJournal implements AutoCloseable {
             pending.flip();
             pending = buffer(2 * (pending.remaining() + bytes)).put(pending);
         }
-        put(pending, kind, slot, ++sequence, body);
+        put(pending, kind, slot, body, ++sequence, synced);
     }
 
-    private void put(ByteBuffer to, byte kind, int slot, long number, byte[] body) {
+    private static void put(ByteBuffer to, byte kind, int slot, byte[] body, long number, long durable) {
         int at = to.position();
         byte[] whole = Arrays.copyOf(body, padded(body.length));
         to.putInt(MAGIC).put(kind).put((byte) 0).putShort((short) 0).putInt(slot).putInt(whole.length);
-        to.putLong(number).putLong(synced);
+        to.putLong(number).putLong(durable);
         to.putInt(crc(ByteBuffer.wrap(whole)));
         to.putInt(crc(to.slice(at, HEAD_BYTES - Integer.BYTES)));
         to.put(whole);
@@ -196,14 +198,13 @@ final class SlotJournal implements AutoCloseable {
      */
     void sync() throws IOException {
         synchronized (device) {
+            if (isSynced() || isWrittenAnew()) {
+                return;
+            }
             ByteBuffer batch;
             long number;
             synchronized (this) {
-                if (synced == sequence || isWrittenAnew()) {
-                    return;
-                }
-                batch = pending.flip();
-                pending = buffer(1 << 12);
+                batch = takePending();
                 number = sequence;
             }
             try {
@@ -221,6 +222,12 @@ final class SlotJournal implements AutoCloseable {
         }
     }
 
+    private ByteBuffer takePending() {
+        ByteBuffer taken = pending.flip();
+        pending = buffer(1 << 12);
+        return taken;
+    }
+
     /** What did not get to the device goes there the next time, before what was appended meanwhile. */
     private synchronized void takeBack(ByteBuffer batch) {
         ByteBuffer later = pending.flip();
@@ -229,7 +236,7 @@ final class SlotJournal implements AutoCloseable {
 
     /** Where it has become too long. */
     private boolean isWrittenAnew() throws IOException {
-        if (end <= anewFrom || end <= GROWTH * liveBytes) {
+        if (bytes() <= anewFrom || bytes() <= GROWTH * liveBytes()) {
             return false;
         }
         try {
@@ -238,43 +245,85 @@ final class SlotJournal implements AutoCloseable {
         } catch (IOException e) {
             // It may have room for one record more where there is none for a second file.
             LOG.warn("{} could not be written anew and grows: {}", path, e.toString());
-            anewFrom = end + SMALL;
+            anewFrom = bytes() + SMALL;
             return false;
         }
     }
 
-    /** Only what is still so: into a file of another name, which takes the place of this one when it is on the device. */
+    private synchronized long liveBytes() {
+        return liveBytes;
+    }
+
+    /**
+     * Only what is still so: into a file of another name, which takes the place of this one when it is on the device. Its records have the
+     * numbers up to the last one that was appended here, so that whatever is appended meanwhile may follow in either file.
+     */
     private void writeAnew() throws IOException {
         Path next = path.resolveSibling(path.getFileName() + ".new");
-        ByteBuffer all = buffer(Math.toIntExact(HEAD_BYTES + padded(layout.length) + liveBytes));
-        long number = sequence + 1;
-        put(all, LAYOUT, 0, number, layout);
-        for (int slot = 0; slot < written.length; slot++) {
-            byte[] body = written[slot];
-            if (body != null) {
-                put(all, WRITTEN, slot, ++number, body);
-            }
+        byte[] @Nullable [] bodies;
+        ByteBuffer batch;
+        long last;
+        synchronized (this) {
+            bodies = written.clone();
+            batch = takePending();
+            last = sequence;
         }
-        FileChannel fresh = FileChannel.open(next, StandardOpenOption.CREATE, StandardOpenOption.WRITE,
-                StandardOpenOption.TRUNCATE_EXISTING);
+        FileChannel fresh = null;
+        long bytes;
         try {
-            writeAll(fresh, all.flip(), 0);
+            fresh = FileChannel.open(next, StandardOpenOption.CREATE, StandardOpenOption.WRITE,
+                    StandardOpenOption.TRUNCATE_EXISTING);
+            bytes = writeRecords(fresh, bodies, last);
             fresh.force(true);
             Files.move(next, path, StandardCopyOption.ATOMIC_MOVE);
-        } catch (IOException e) {
+        } catch (IOException | RuntimeException | OutOfMemoryError e) {
             // What is pending goes on in the old file, whose numbers have no gap.
-            fresh.close();
+            takeBack(batch);
+            if (fresh != null) {
+                fresh.close();
+            }
             throw e;
         }
         channel.close();
         channel = fresh;
-        sequence = number;
         anewFrom = SMALL;
-        end = all.limit();
-        pending.clear();
         unsyncedName = true;
+        synchronized (this) {
+            end = bytes;
+        }
         syncName();
-        synced = sequence;
+        synchronized (this) {
+            synced = last;
+        }
+    }
+
+    /** How many bytes they are. None of them says that another one was on the device: they are all there, or the file is not. */
+    private long writeRecords(FileChannel to, byte[] @Nullable [] bodies, long last) throws IOException {
+        long number = last - Arrays.stream(bodies).filter(Objects::nonNull).count();
+        ByteBuffer some = buffer(Math.max(AT_A_TIME, HEAD_BYTES + padded(layout.length)));
+        long bytes = 0;
+        put(some, LAYOUT, 0, layout, number, 0);
+        for (int slot = 0; slot < bodies.length; slot++) {
+            byte[] body = bodies[slot];
+            if (body == null) {
+                continue;
+            }
+            int room = HEAD_BYTES + padded(body.length);
+            if (some.remaining() < room) {
+                bytes += writeAll(to, some.flip());
+                some = room > some.capacity() ? buffer(room) : some.clear();
+            }
+            put(some, WRITTEN, slot, body, ++number, 0);
+        }
+        return bytes + writeAll(to, some.flip());
+    }
+
+    private static int writeAll(FileChannel to, ByteBuffer bytes) throws IOException {
+        int length = bytes.remaining();
+        while (bytes.hasRemaining()) {
+            int _ = to.write(bytes);
+        }
+        return length;
     }
 
     /** The file's name is on the device, too. */
@@ -297,24 +346,24 @@ final class SlotJournal implements AutoCloseable {
     // ---- reading
 
     /** What stands behind the last record was being written when the process ended: it was not durable. */
-    private void replay(ByteBuffer in) throws IOException {
+    private void replay(JournalReader in) throws IOException {
         long missing = 0;
         long missingUpTo = 0;
-        for (int at = nextHead(in, 0); at >= 0; at = nextHead(in, at)) {
-            long number = in.getLong(at + 16);
+        while (in.next()) {
+            long number = in.number();
             boolean isFirst = sequence == 0;
-            if (isFirst ? at != 0 : number != sequence + 1) {
+            if (isFirst ? !in.isFirstOfFile() : number != sequence + 1) {
                 damaged++;
                 missing = missing > 0 ? missing : sequence + 1;
                 missingUpTo = number - 1;
             }
             // Records that were synced together say nothing of each other, the next ones do.
-            if (missing > 0 && in.getLong(at + 24) >= missing) {
+            if (missing > 0 && in.durable() >= missing) {
                 forgetUpTo(missingUpTo);
                 missing = 0;
             }
             sequence = number;
-            at += take(in, at);
+            take(in);
         }
     }
 
@@ -329,14 +378,12 @@ final class SlotJournal implements AutoCloseable {
         }
     }
 
-    /** Takes one record; its length. */
-    private int take(ByteBuffer in, int at) throws IOException {
-        int slot = in.getInt(at + 8);
-        byte[] body = new byte[in.getInt(at + 12)];
-        in.get(at + HEAD_BYTES, body);
-        boolean whole = crc(ByteBuffer.wrap(body)) == in.getInt(at + 32);
+    private void take(JournalReader in) throws IOException {
+        int slot = in.slot();
+        byte[] body = in.body();
+        boolean whole = in.isWhole(body);
         damaged += whole ? 0 : 1;
-        byte kind = in.get(at + 4);
+        byte kind = in.kind();
         if (kind == LAYOUT) {
             if (whole && !Arrays.equals(body, Arrays.copyOf(layout, padded(layout.length)))) {
                 throw new OtherLayoutException(path);
@@ -348,24 +395,6 @@ final class SlotJournal implements AutoCloseable {
             writtenAt[slot] = sequence;
             liveBytes += written[slot] == null ? 0 : HEAD_BYTES + padded(body.length);
         }
-        return HEAD_BYTES + body.length;
-    }
-
-    private static boolean isHead(ByteBuffer in, int at) {
-        int body = in.getInt(at + 12);
-        return in.getInt(at) == MAGIC && body >= 0 && body <= MAX_BODY && body % 8 == 0
-                && body <= in.limit() - at - HEAD_BYTES
-                && crc(in.slice(at, HEAD_BYTES - Integer.BYTES)) == in.getInt(at + HEAD_BYTES - Integer.BYTES);
-    }
-
-    /** Where the next head stands, from there on; negative when there is none. */
-    private static int nextHead(ByteBuffer in, int from) {
-        for (int at = from; at + HEAD_BYTES <= in.limit(); at += 8) {
-            if (isHead(in, at)) {
-                return at;
-            }
-        }
-        return -1;
     }
 
     private static int padded(int bytes) {
@@ -376,7 +405,7 @@ final class SlotJournal implements AutoCloseable {
         return ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN);
     }
 
-    private static int crc(ByteBuffer bytes) {
+    static int crc(ByteBuffer bytes) {
         CRC32C crc = new CRC32C();
         crc.update(bytes);
         return (int) crc.getValue();

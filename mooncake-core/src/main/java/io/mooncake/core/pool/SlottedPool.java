@@ -1,6 +1,8 @@
 package io.mooncake.core.pool;
 
-/** A pool whose slots are looked after by a {@link SlotBook}, wherever its memory is: only that, its guards and its end are the pool's own. */
+import org.jspecify.annotations.Nullable;
+
+/** A pool whose slots are looked after by a {@link Book}, wherever its memory is: only that, its guards and its end are the pool's own. */
 public abstract class SlottedPool implements BlockPool {
     /** For pools here and in other modules. */
     protected SlottedPool() {}
@@ -10,7 +12,7 @@ public abstract class SlottedPool implements BlockPool {
      *
      * @return the same one always
      */
-    protected abstract SlotBook book();
+    protected abstract Book book();
 
     @Override
     public int slots() {
@@ -50,6 +52,11 @@ public abstract class SlottedPool implements BlockPool {
     @Override
     public Usage usage() {
         return book().usage();
+    }
+
+    @Override
+    public @Nullable RangeBook ranges() {
+        return book() instanceof RangeBook ranges ? ranges : null;
     }
 
     /** For messages. */

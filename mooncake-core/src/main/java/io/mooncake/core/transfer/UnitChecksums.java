@@ -129,6 +129,18 @@ public final class UnitChecksums {
     }
 
     /**
+     * Takes over the sums of a block that was copied; its writer alone.
+     *
+     * @param slot where it stands now
+     * @param offset its first byte in the region now
+     * @param from where it stood
+     */
+    public void carry(int slot, long offset, int from) {
+        MemorySegment.copy(memory, from * stride, memory, slot * stride, stride);
+        memory.set(LONG, slot * stride + OFFSET_AT, offset);
+    }
+
+    /**
      * Says which block the sums are of that follow, one by one; its writer alone.
      *
      * @param slot where it stands

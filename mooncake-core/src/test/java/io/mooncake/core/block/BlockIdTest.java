@@ -23,6 +23,8 @@ final class BlockIdTest {
     private static final String FIRST = "adc3a8f5404e406a0ba4ca341eaebb416aa7563752349502f30131a496237a4c";
     private static final String SECOND = "ee47a9f061f9998565fbf5a719a73a51b6e91f8224aa8c7f76311473caccd9bd";
 
+    private static final int SALT_TAG = 0x68ee3240;
+
     private static String hex(BlockId id) {
         return HexFormat.of().formatHex(id.toBytes());
     }
@@ -89,8 +91,21 @@ final class BlockIdTest {
         List<BlockId> ids = chain.ids(new int[]{1, 2, 3, 4, 5, 6, 7, -1, 9, 10, 11});
         assertEquals(List.of(FIRST, SECOND), ids.stream().map(BlockIdTest::hex).toList());
         assertEquals(List.of(), chain.ids(new int[]{1, 2, 3}));
-        assertEquals("89e19529c5c7855085fc2f359227962334446c081fd3029f50d167268983312d",
+        assertEquals("e8ee3240c5c7855085fc2f359227962334446c081fd3029f50d167268983312d",
                 hex(new PrefixChain("llama-3-8b", LAYOUT, "engine-1", "tenant").first(1, 2, 3, 4)));
+    }
+
+    @Test
+    void shouldTellTenantsApart() {
+        assertEquals(SALT_TAG, BlockId.saltTag("tenant"));
+        PrefixChain chain = new PrefixChain("m", LAYOUT, "e", "tenant");
+        for (BlockId id : chain.ids(new int[]{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})) {
+            assertEquals(SALT_TAG, id.saltTag());
+            assertTrue(id.isContentAddressed());
+        }
+        assertNotEquals(SALT_TAG, new PrefixChain("m", LAYOUT, "e", "other").first(1).saltTag());
+        assertEquals(-1, BlockId.of("tenant").saltTag());
+        assertEquals(-1, BlockId.of("a".repeat(40)).saltTag());
     }
 
     @Test

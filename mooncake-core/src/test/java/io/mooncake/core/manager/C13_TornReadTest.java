@@ -86,13 +86,16 @@ final class C13_TornReadTest {
                 new ManagerConfig(SELF, List.of(new PoolBinding(pool, region)), new Counters(),
                         clock::incrementAndGet,
                         waiter,
-                        id -> 0, SECOND, slots, EvictionPolicy.named("lru")),
+                        id -> 0, SECOND, slots, EvictionPolicy.named("lru"), Map.of()),
                 new BlockListener() {
                     @Override
                     public void onWritten(BlockRef ref, boolean fastest) {}
 
                     @Override
                     public void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason) {}
+
+                    @Override
+                    public void onMoved(BlockRef from, BlockRef to) {}
                 });
         Thread conductor = start(() -> {
             while (!stop) {

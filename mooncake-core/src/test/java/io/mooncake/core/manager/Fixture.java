@@ -89,7 +89,8 @@ final class Fixture implements AutoCloseable {
         manager = new BlockManager(
                 new ManagerConfig(SELF, List.of(new PoolBinding(pool, region, foreignPins)), counters,
                         () -> now, waiter,
-                        id -> known.getOrDefault(id, 0L), TIMEOUT, cachedBlocks, EvictionPolicy.named("lru")),
+                        id -> known.getOrDefault(id, 0L), TIMEOUT, cachedBlocks, EvictionPolicy.named("lru"),
+                        Map.of()),
                 new Listener());
         view = manager.newView();
     }
@@ -108,6 +109,14 @@ final class Fixture implements AutoCloseable {
             events.add(reason + " " + ref.id() + " " + ref.version().counter());
             if (!announced.remove(ref)) {
                 throw new IllegalStateException("never announced: " + ref);
+            }
+        }
+
+        @Override
+        public void onMoved(BlockRef from, BlockRef to) {
+            events.add("moved " + to.id() + " " + to.version().counter());
+            if (!announced.remove(from) || !announced.add(to)) {
+                throw new IllegalStateException("never announced, or twice: " + from + " to " + to);
             }
         }
     }

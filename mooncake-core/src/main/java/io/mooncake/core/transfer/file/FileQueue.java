@@ -39,7 +39,10 @@ final class FileQueue {
     /** Every read that has not ended. */
     private final List<FileMove> live = new ArrayList<>();
     private final ArrayDeque<FileMove> loads = new ArrayDeque<>();
-    private final ArrayDeque<FileMove> background = new ArrayDeque<>();
+    /** Of the background: what goes into the file, and what is fetched ahead. */
+    private final ArrayDeque<FileMove> demotions = new ArrayDeque<>();
+    private final ArrayDeque<FileMove> prefetches = new ArrayDeque<>();
+    private boolean prefetchIsNext;
     /** Written, and not durable yet. */
     private final List<FileMove> unsynced = new ArrayList<>();
     /** Reads into the file that are not written yet. */
@@ -67,7 +70,7 @@ final class FileQueue {
         }
         FileMove move = new FileMove(read, intoFile);
         live.add(move);
-        (read.priority() == Priority.LOAD ? loads : background).add(move);
+        (read.priority() == Priority.LOAD ? loads : intoFile ? demotions : prefetches).add(move);
         writing += intoFile ? 1 : 0;
         notifyAll();
         return true;
@@ -133,8 +136,18 @@ final class FileQueue {
             return new Job(null, 0, written);
         }
         boolean backgroundFirst = ++turns % BACKGROUND_SHARE == 0;
-        Job job = unitOf(backgroundFirst ? background : loads);
-        return job != null ? job : unitOf(backgroundFirst ? loads : background);
+        Job job = backgroundFirst ? ofBackground() : unitOf(loads);
+        return job != null ? job : backgroundFirst ? unitOf(loads) : ofBackground();
+    }
+
+    /** In turn, so that neither waits for all of the other: a demotion makes room that somebody waits for. */
+    private @Nullable Job ofBackground() {
+        Job job = unitOf(prefetchIsNext ? prefetches : demotions);
+        if (job == null) {
+            return unitOf(prefetchIsNext ? demotions : prefetches);
+        }
+        prefetchIsNext = !prefetchIsNext;
+        return job;
     }
 
     private boolean isSyncDue(long nowNs) {
@@ -287,7 +300,8 @@ final class FileQueue {
                 }
                 if (wasWaiting && move.isOver()) {
                     loads.remove(move);
-                    background.remove(move);
+                    demotions.remove(move);
+                    prefetches.remove(move);
                     writing -= move.intoFile ? 1 : 0;
                     live.remove(move);
                     over.add(move);

@@ -1,0 +1,273 @@
+package io.mooncake.core.manager;
+
+import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.Counters;
+import io.mooncake.core.block.BlockState;
+import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.pool.RangeBook;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.IntPredicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Moves blocks together until what is free in a pool of ranges is one range: when somebody asks, when a block finds bytes enough but no range,
+ * and in idle windows where less than half of what is free is one range. The conductor's, but for {@link #ask} and what is seen of it.
+ *
+ * <pre>
+ *   |aaa|....|bb|cccc|.|d|....      the longest block that fits goes down into the lowest hole: |aaa|bb|..|cccc|.|d|
+ *                                   where none does, what stands above the hole goes to the highest place that is free, and comes down next
+ * </pre>
+ *
+ * <p>A move is copy, commit there, switch the table's entry, announce, evict here, free: a block is readable at every step, and who reads
+ * the old place finds the block or that its guard has changed. What is pinned, held, leaving, or lent to another process stays; it is looked
+ * at again in later passes.
+ */
+final class Compactor {
+    /** So long nothing was written or evicted before a window counts as idle. */
+    static final long IDLE_NS = 100_000_000;
+    /** From one look, or run, in an idle window to the next. */
+    private static final long LOOK_NS = 1_000_000_000;
+    /** Where compaction has not helped who waits for room, it is not tried again for so long. */
+    private static final long AGAIN_NS = 50_000_000;
+    private static final int MAX_PASSES = 16;
+
+    private final SlotTable table;
+    private final Counters counters;
+    private final List<Space> spaces;
+    /** By slot: whether its block is announced and nobody has plans with it. */
+    private final IntPredicate isSettled;
+    private @Nullable Relocator relocator;
+
+    private final AtomicLong asked = new AtomicLong();
+    private volatile long answered;
+    private volatile boolean needsScratch;
+    private volatile boolean wanted;
+
+    // The run that goes on, or was the last one.
+    private boolean running;
+    private long answers;
+    private int pool;
+    private long from;
+    private int passes;
+    private boolean movedInPass;
+    /** In this pass, and in the last passes of the pools before. */
+    private boolean lacksScratch;
+    private boolean lackedScratch;
+    private long notBeforeNs;
+    private long lookAgainNs;
+    private long busyNs;
+    private @Nullable Move move;
+
+    /** Where it fails, the next one is for a hole behind this one. */
+    private record Move(Entry entry, Lease to, Relocator.Copy copy, long endOfHole) {}
+
+    Compactor(SlotTable table, ManagerConfig config, IntPredicate isSettled) {
+        this.table = table;
+        this.isSettled = isSettled;
+        counters = config.counters();
+        spaces = Arrays.stream(table.spaces).filter(space -> space.pool().ranges() != null).toList();
+        notBeforeNs = config.nanoClock().getAsLong();
+        lookAgainNs = notBeforeNs;
+        busyNs = notBeforeNs;
+    }
+
+    void relocateBy(Relocator by) {
+        relocator = by;
+    }
+
+    /** Any thread: a number that {@link #hasAnswered} once a whole run has ended that began after this. */
+    long ask() {
+        return asked.incrementAndGet();
+    }
+
+    boolean hasAnswered(long ticket) {
+        return answered >= ticket || spaces.isEmpty() || relocator == null || table.closed;
+    }
+
+    boolean needsScratch() {
+        return needsScratch;
+    }
+
+    /** Whether it may make room for a block, by and by: then nothing need be evicted for it. */
+    boolean makesRoom(Space space, long length, long nowNs) {
+        RangeBook ranges = space.pool().ranges();
+        if (ranges == null || relocator == null || ranges.freeBytes() < length
+                || (!running && nowNs - notBeforeNs < 0)) {
+            return false;
+        }
+        wanted = true;
+        return true;
+    }
+
+    /** One step of a run, if there is one. */
+    int work(long nowNs, boolean busy) {
+        busyNs = busy ? nowNs : busyNs;
+        if (spaces.isEmpty()) {
+            return 0;
+        }
+        Move going = move;
+        if (going != null) {
+            if (!going.copy.isOver()) {
+                return 0;
+            }
+            // The next one when the place that this one left is free.
+            move = null;
+            end(going);
+            return 1;
+        }
+        if (table.closed || relocator == null || (!running && !begins(nowNs))) {
+            return 0;
+        }
+        move = next();
+        if (move == null) {
+            running = false;
+            notBeforeNs = nowNs + AGAIN_NS;
+            lookAgainNs = nowNs + LOOK_NS;
+            needsScratch = lackedScratch;
+            answered = answers;
+        }
+        return 1;
+    }
+
+    private boolean begins(long nowNs) {
+        boolean isAsked = asked.get() != answered;
+        if (!isAsked && !wanted && !isIdleAndFragmented(nowNs)) {
+            return false;
+        }
+        wanted = false;
+        running = true;
+        answers = asked.get();
+        pool = 0;
+        passes = 0;
+        lackedScratch = false;
+        beginPass();
+        return true;
+    }
+
+    private void beginPass() {
+        passes++;
+        from = 0;
+        movedInPass = false;
+        lacksScratch = false;
+    }
+
+    private boolean isIdleAndFragmented(long nowNs) {
+        if (nowNs - busyNs < IDLE_NS || nowNs - lookAgainNs < 0) {
+            return false;
+        }
+        lookAgainNs = nowNs + LOOK_NS;
+        for (Space space : spaces) {
+            RangeBook ranges = ranges(space);
+            if (ranges.longestFreeBytes() < ranges.freeBytes() / 2) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static RangeBook ranges(Space space) {
+        RangeBook ranges = space.pool().ranges();
+        if (ranges == null) {
+            throw new IllegalStateException("pool " + space.pool().name() + " has no ranges any more");
+        }
+        return ranges;
+    }
+
+    // ---- what goes where
+
+    /** Begins the next move; null when the run is over. */
+    private @Nullable Move next() {
+        while (pool < spaces.size()) {
+            Space space = spaces.get(pool);
+            long hole = ranges(space).nextHole(from);
+            if (hole >= 0) {
+                Move next = into(space, hole);
+                if (next != null) {
+                    movedInPass = true;
+                    return next;
+                }
+                from = ranges(space).endOfHole(hole);
+            } else if (movedInPass && passes < MAX_PASSES) {
+                beginPass();
+            } else {
+                lackedScratch |= lacksScratch;
+                pool++;
+                passes = 0;
+                beginPass();
+            }
+        }
+        return null;
+    }
+
+    private @Nullable Move into(Space space, long hole) {
+        RangeBook ranges = ranges(space);
+        long end = ranges.endOfHole(hole);
+        Entry fits = longest(space, end, end - hole);
+        if (fits != null) {
+            return begin(fits, ranges.reserveAt(fits.ref.length(), hole), end);
+        }
+        int above = ranges.slotAt(end);
+        Entry inTheWay = above == BlockPool.NONE ? null : movable(space, space.first() + above);
+        if (inTheWay == null) {
+            return null;
+        }
+        int scratch = ranges.reserveHighest(inTheWay.ref.length(), end);
+        lacksScratch |= scratch == BlockPool.NONE;
+        return begin(inTheWay, scratch, end);
+    }
+
+    /** The longest block above a hole that fits into it; of equals the highest. */
+    private @Nullable Entry longest(Space space, long above, long room) {
+        BlockPool blocks = space.pool();
+        Entry best = null;
+        for (int local = 0; local < blocks.slots(); local++) {
+            long bytes = blocks.slotBytes(local);
+            if (bytes == 0 || bytes > room || blocks.offset(local) < above) {
+                continue;
+            }
+            boolean better = best == null || bytes > blocks.slotBytes(best.localSlot())
+                    || (bytes == blocks.slotBytes(best.localSlot())
+                            && blocks.offset(local) > blocks.offset(best.localSlot()));
+            Entry entry = better ? movable(space, space.first() + local) : null;
+            best = entry == null ? best : entry;
+        }
+        return best;
+    }
+
+    private @Nullable Entry movable(Space space, int slot) {
+        Entry entry = isSettled.test(slot) ? table.entry(slot) : null;
+        return entry != null && isFree(space, entry) && entry.equals(table.blocks.get(entry.ref.id())) ? entry : null;
+    }
+
+    private boolean isFree(Space space, Entry entry) {
+        return !space.isPinnedElsewhere(entry.slot) && table.words.holds(entry.slot) == 0
+                && table.words.get(entry.slot) == ControlWords.word(entry.generation, BlockState.WRITTEN, 0);
+    }
+
+    private @Nullable Move begin(Entry entry, int local, long endOfHole) {
+        Relocator by = relocator;
+        if (local == BlockPool.NONE || by == null) {
+            return null;
+        }
+        Lease to = table.lease(entry.space, local, entry.ref.id(), entry.ref.length());
+        Relocator.Copy copy = by.copy(entry.ref, entry.space.region(), to.offset());
+        if (copy == null) {
+            table.giveBack(to);
+            return null;
+        }
+        return new Move(entry, to, copy, endOfHole);
+    }
+
+    private void end(Move ended) {
+        Entry entry = ended.entry;
+        if (!ended.copy.isWhole() || table.closed || !isFree(entry.space, entry) || !table.moved(entry, ended.to)) {
+            table.giveBack(ended.to);
+            from = ended.endOfHole;
+            return;
+        }
+        counters.increment(Counter.BLOCKS_COMPACTED);
+        counters.add(Counter.BYTES_COMPACTED, entry.ref.length());
+    }
+}
