@@ -42,7 +42,7 @@ final class DisaggCommand implements Callable<Integer> {
     private EngineChoice.Model model = EngineChoice.Model.SMALL;
 
     @Option(names = "--by", defaultValue = "tcp", description = "How blocks come: tcp, shm (copied out of the other process's memory), view (used where they are in"
-            + " the other process's memory) or rdma (default: ${DEFAULT-VALUE}).")
+            + " the other process's memory) rdma, or layers (over TCP straight into the engine's own pages, layer by layer; jlama) (default: ${DEFAULT-VALUE}).")
     private By by = By.TCP;
 
     @Option(names = "--prompts", paramLabel = "N", defaultValue = "5", description = "Prompts that are measured (default: ${DEFAULT-VALUE}).")
@@ -111,6 +111,9 @@ final class DisaggCommand implements Callable<Integer> {
         ReplayOptions.within("--prefix", prefix, 0, tokens);
         ReplayOptions.within("--generate", generate, 1, MAX_TOKENS);
         ReplayOptions.within("--block-tokens", blockTokens, 1, MAX_TOKENS);
+        if (by == By.LAYERS && engine == EngineChoice.Kind.MINI) {
+            throw new BadInputException("--by = layers: engine mini has no pages of its own; use --engine jlama");
+        }
         Json.checkWritable(json);
         return new Settings(new EngineChoice(engine, model, blockTokens, seed), by,
                 nodes.settings(ThreadingMode.SHARED).serving(), prompts + warmUp, tokens, prefix, generate, seed);

@@ -45,17 +45,20 @@ final class DisaggProcess {
     private final EngineAdapter adapter;
     private final PrintStream out;
 
-    private DisaggProcess(Node node, Engine engine, Reach reach, PrintStream out) {
+    private DisaggProcess(Node node, Engine engine, DisaggRun.By by, PrintStream out) {
         this.node = node;
         this.engine = engine;
         this.out = out;
-        adapter = new EngineAdapter(engine, node.store(), reach, pieces -> say("pulling " + pieces));
+        adapter = by == DisaggRun.By.LAYERS
+                ? EngineAdapter.byLayers(engine, node, blocks -> say("pulling " + blocks))
+                : new EngineAdapter(engine, node.store(), by == DisaggRun.By.VIEW ? Reach.HOST : Reach.NODE,
+                        blocks -> say("pulling " + blocks));
     }
 
     /**
      * Serves.
      *
-     * @param args the node's name, the blocks that it has room for, how far it reaches, which engine; then its settings, KEY=VALUE
+     * @param args the node's name, the blocks that it has room for, how blocks come, which engine; then its settings, KEY=VALUE
      * @throws IOException when standard input cannot be read
      */
     public static void main(String[] args) throws IOException {
@@ -69,7 +72,7 @@ final class DisaggProcess {
                     .spareSlots(SPARE)
                     .build();
             try (Node node = Node.start(config)) {
-                DisaggProcess process = new DisaggProcess(node, engine, Reach.valueOf(args[2]), out);
+                DisaggProcess process = new DisaggProcess(node, engine, DisaggRun.By.valueOf(args[2]), out);
                 process.say("node " + node.id() + " " + node.health().clusterAddress().orElseThrow() + " "
                         + engine.tolerance() + " " + engine.describe());
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

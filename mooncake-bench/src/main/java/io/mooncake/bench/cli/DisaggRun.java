@@ -2,7 +2,6 @@ package io.mooncake.bench.cli;
 
 import io.mooncake.bench.engine.Answer;
 import io.mooncake.bench.engine.EngineChoice;
-import io.mooncake.core.Reach;
 import java.io.IOException;
 import java.util.Random;
 
@@ -21,20 +20,20 @@ final class DisaggRun implements AutoCloseable {
     /** How blocks come to where they are needed. */
     enum By {
         /** Pulled over TCP. */
-        TCP("tcp", Reach.NODE),
+        TCP("tcp"),
         /** Copied out of the other process's memory. */
-        SHM("shm", Reach.NODE),
+        SHM("shm"),
         /** Used in the other process's memory. */
-        VIEW("shm", Reach.HOST),
+        VIEW("shm"),
         /** Read by RDMA. */
-        RDMA("rdma", Reach.NODE);
+        RDMA("rdma"),
+        /** Read over TCP straight into the engine's own pages, layer by layer. */
+        LAYERS("tcp");
 
         private final String engine;
-        private final Reach reach;
 
-        By(String engine, Reach reach) {
+        By(String engine) {
             this.engine = engine;
-            this.reach = reach;
         }
     }
 
@@ -108,7 +107,7 @@ final class DisaggRun implements AutoCloseable {
                 // This is no test of liveness: with fewer cores than processes heartbeats may be late.
                 .with("cluster.heartbeat", "1s")
                 .with("cluster.heartbeatMisses", "20");
-        return new EngineSeat.Setup(settings.engine, settings.capacity(), settings.by.reach, all);
+        return new EngineSeat.Setup(settings.engine, settings.capacity(), settings.by, all);
     }
 
     private int[] random(long seed, int count) {

@@ -2,7 +2,6 @@ package io.mooncake.bench.cli;
 
 import io.mooncake.bench.engine.Answer;
 import io.mooncake.bench.engine.EngineChoice;
-import io.mooncake.core.Reach;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.time.Duration;
@@ -26,10 +25,10 @@ final class EngineSeat implements AutoCloseable {
      *
      * @param engine which
      * @param capacity blocks that its node has room for
-     * @param reach how far its node looks for blocks to be used where they are
+     * @param by how blocks come
      * @param settings of its node, the cluster's among them
      */
-    record Setup(EngineChoice engine, int capacity, Reach reach, NodeSettings settings) {}
+    record Setup(EngineChoice engine, int capacity, DisaggRun.By by, NodeSettings settings) {}
 
     /**
      * Starts one and waits until it serves.
@@ -43,7 +42,7 @@ final class EngineSeat implements AutoCloseable {
         List<String> flags = new ArrayList<>(Child.QUIET);
         flags.addAll(setup.settings.jvmFlags());
         flags.addAll(setup.engine.jvmFlags());
-        List<String> args = new ArrayList<>(List.of(name, Integer.toString(setup.capacity), setup.reach.name(),
+        List<String> args = new ArrayList<>(List.of(name, Integer.toString(setup.capacity), setup.by.name(),
                 setup.engine.toText()));
         args.addAll(setup.settings.toArgs());
         child = Child.start(flags, DisaggProcess.class, args);
@@ -115,7 +114,7 @@ final class EngineSeat implements AutoCloseable {
     /** What it was asked for last. */
     Answer answer() throws IOException {
         List<String> words = words();
-        if (words.getFirst().equals("pulling")) {
+        while (words.getFirst().equals("pulling")) {
             words = words();
         }
         return Answer.ofWords(rest(words, "answer"));

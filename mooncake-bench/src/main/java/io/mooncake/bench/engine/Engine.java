@@ -4,6 +4,7 @@ import io.mooncake.core.base.Layout;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.PrefixChain;
 import java.lang.foreign.MemorySegment;
+import java.util.function.IntConsumer;
 
 /** An inference engine as the {@link EngineAdapter} needs it. Any thread; each of its contexts by one thread at a time. */
 public interface Engine extends AutoCloseable {
@@ -94,5 +95,36 @@ public interface Engine extends AutoCloseable {
 
         @Override
         void close();
+    }
+
+    /**
+     * Where rows of tokens that follow each other go, in one of an engine's own pages.
+     *
+     * @param page native memory, as long as the context
+     * @param offset of the first row in it
+     * @param count rows there
+     */
+    record Rows(MemorySegment page, long offset, int count) {}
+
+    /** A context into whose own pages keys and values may be written from outside, before a layer is computed. */
+    interface LayeredContext extends Context {
+        /**
+         * Where a plane's rows go.
+         *
+         * @param layer 0 and up
+         * @param plane 0 keys, 1 values
+         * @param token whose row is the first one, at most so far beyond the last as there is room
+         * @return its rows and those of the tokens after it
+         */
+        Rows rows(int layer, int plane, int token);
+
+        /**
+         * The keys and values of the next tokens are being written there. To be followed by one compute.
+         *
+         * @param tokens how many
+         * @param gate called before each layer is computed, returns when that layer's are there; what it throws, compute throws, and the
+         *     context is good for nothing then
+         */
+        void expect(int tokens, IntConsumer gate);
     }
 }

@@ -2,6 +2,7 @@ package io.mooncake.bench.engine;
 
 import io.mooncake.bench.engine.FirstToken.Tally;
 import io.mooncake.core.BlockStore;
+import io.mooncake.core.Node;
 import io.mooncake.core.Piece;
 import io.mooncake.core.PrefixMatch;
 import io.mooncake.core.Reach;
@@ -12,6 +13,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
@@ -32,6 +34,8 @@ public final class EngineAdapter {
     private final BlockStore store;
     private final Reach reach;
     private final IntConsumer onPull;
+    /** Whose blocks are read straight into the engine's pages; null = they are not. */
+    private final @Nullable Node node;
 
     /**
      * An engine beside a store.
@@ -42,10 +46,28 @@ public final class EngineAdapter {
      * @param onPull told how many blocks are being pulled, before they are waited for
      */
     public EngineAdapter(Engine engine, BlockStore store, Reach reach, IntConsumer onPull) {
+        this(engine, store, reach, onPull, null);
+    }
+
+    private EngineAdapter(Engine engine, BlockStore store, Reach reach, IntConsumer onPull, @Nullable Node node) {
         this.engine = engine;
         this.store = store;
         this.reach = reach;
         this.onPull = onPull;
+        this.node = node;
+    }
+
+    /**
+     * An engine that has blocks read straight into its own pages, layer by layer, and begins to compute when the first layer is there. They leave
+     * no replica. Only where all of a prompt's blocks are to be had, and the engine can.
+     *
+     * @param engine computes
+     * @param node that has the engine
+     * @param onPull told how many blocks are being read, before they are waited for
+     * @return the adapter
+     */
+    public static EngineAdapter byLayers(Engine engine, Node node, IntConsumer onPull) {
+        return new EngineAdapter(engine, node.store(), Reach.NODE, onPull, node);
     }
 
     /**
@@ -67,6 +89,36 @@ public final class EngineAdapter {
      */
     public static Session beginAlone(Engine engine, int... prompt) {
         return new Session(engine, null, prompt);
+    }
+
+    /**
+     * Begins to read a prompt's blocks into the context's own pages.
+     *
+     * @return null where that is not possible: the engine can't, or a block is nowhere
+     */
+    @Nullable
+    LayeredPull beginByLayers(List<BlockId> ids, Engine.Context context, Tally tally) {
+        if (node == null || !(context instanceof Engine.LayeredContext layered)) {
+            return null;
+        }
+        long began = System.nanoTime();
+        try (PrefixMatch match = store.match(ids, MEANWHILE)) {
+            if (ids.isEmpty() || match.hits() < ids.size() || LayeredPull.isTooMuch(engine.layout(), ids.size())) {
+                return null;
+            }
+            for (int i = 0; i < ids.size(); i++) {
+                if (match.tier(i) == Tier.SLOW) {
+                    tally.pulled(match.validBytes(i));
+                } else {
+                    tally.here();
+                }
+            }
+            LayeredPull pull = new LayeredPull(node, layered, engine.layout(), ids);
+            onPull.accept(ids.size());
+            return pull;
+        } finally {
+            tally.storeSince(began);
+        }
     }
 
     /**

@@ -43,6 +43,14 @@ public record FirstToken(int here, int pulled, int computed, long pulledBytes, l
             computed++;
         }
 
+        /** What was counted came to nothing. */
+        void again() {
+            here = 0;
+            pulled = 0;
+            computed = 0;
+            pulledBytes = 0;
+        }
+
         /** The store was asked since then. */
         void storeSince(long beganNs) {
             storeNs += System.nanoTime() - beganNs;

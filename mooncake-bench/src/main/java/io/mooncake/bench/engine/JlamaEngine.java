@@ -5,6 +5,7 @@ import com.github.tjake.jlama.model.llama.LlamaConfig;
 import com.github.tjake.jlama.model.llama.LlamaModel;
 import com.github.tjake.jlama.safetensors.DType;
 import com.github.tjake.jlama.safetensors.SafeTensorSupport;
+import com.github.tjake.jlama.safetensors.Weights;
 import com.github.tjake.jlama.tensor.AbstractTensor;
 import com.github.tjake.jlama.tensor.KvBufferCache;
 import io.mooncake.bench.engine.EngineChoice.Model;
@@ -15,13 +16,18 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.PrefixChain;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import java.util.function.IntConsumer;
 
 /**
  * Jlama, an inference engine in Java, with random weights. Its KV cache lies in pages of its own, of which it hands out each layer's rows; so
- * blocks are copied, in and out. Any thread.
+ * blocks are copied, in and out, or read straight into those rows, layer by layer. Any thread.
  */
 public final class JlamaEngine implements Engine {
     private static final String BUILD = "jlama-0.8.4-panama";
@@ -29,7 +35,7 @@ public final class JlamaEngine implements Engine {
     private static final float TOLERANCE = 1e-5f;
 
     private final JlamaShape shape;
-    private final LlamaModel model;
+    private final Layered model;
     private final Layout layout;
     private final PrefixChain chain;
 
@@ -38,9 +44,7 @@ public final class JlamaEngine implements Engine {
         LlamaConfig config = new LlamaConfig(shape.context(), shape.width(), shape.hidden(), shape.heads(),
                 shape.kvHeads(), shape.layers(), 1e-5f, shape.vocabulary(), 0, 1, ActivationFunction.Type.SILU, null,
                 null);
-        // Without a tokenizer: tokens are numbers here, and mean nothing.
-        model = new LlamaModel(config, SafeTensorSupport.readWeights(JlamaWeights.safetensors(shape, seed)), null,
-                DType.F32, DType.F32, Optional.empty());
+        model = new Layered(config, SafeTensorSupport.readWeights(JlamaWeights.safetensors(shape, seed)));
         layout = new Layout(shape.layers(), 2, blockTokens, (long) shape.kvWidth() * Float.BYTES, "f32");
         chain = new PrefixChain("jlama " + shape + " seed " + seed, layout, BUILD, "");
     }
@@ -99,7 +103,32 @@ public final class JlamaEngine implements Engine {
         model.close();
     }
 
-    private final class Buffer implements Context {
+    /** The model, which asks before each layer of a request whether it may be computed. */
+    private static final class Layered extends LlamaModel {
+        final Map<KvBufferCache.KvBuffer, IntConsumer> gates = new ConcurrentHashMap<>();
+
+        Layered(LlamaConfig config, Weights weights) {
+            // Without a tokenizer: tokens are numbers here, and mean nothing.
+            super(config, weights, null, DType.F32, DType.F32, Optional.empty());
+        }
+
+        @Override
+        @SuppressWarnings("rawtypes") // as it is there
+        public AbstractTensor forward(AbstractTensor embedding, int position, KvBufferCache.KvBuffer rows,
+                Optional<Consumer<List<AbstractTensor>>> reducer) {
+            IntConsumer gate = gates.getOrDefault(rows, _ -> {});
+            AbstractTensor x = embedding;
+            for (int layer = 0; layer < transformerBlocks.length; layer++) {
+                gate.accept(layer);
+                AbstractTensor next = transformerBlocks[layer].forward(x, position, rows, reducer);
+                x.close();
+                x = next;
+            }
+            return x;
+        }
+    }
+
+    private final class Buffer implements LayeredContext {
         private final KvBufferCache cache = new KvBufferCache(model);
         private final KvBufferCache.KvBuffer rows = cache.getKvBuffer(UUID.randomUUID());
         private int length;
@@ -126,7 +155,25 @@ public final class JlamaEngine implements Engine {
                 return logits.getMemorySegment()
                         .asSlice(0, (long) shape.vocabulary() * Float.BYTES)
                         .toArray(ValueLayout.JAVA_FLOAT_UNALIGNED);
+            } finally {
+                model.gates.remove(rows);
             }
+        }
+
+        @Override
+        public Rows rows(int layer, int plane, int token) {
+            AbstractTensor<?, ?>[] pages = plane == 0
+                    ? rows.getKeyTensorsUptoPosition(layer, token)
+                    : rows.getValTensorsUptoPosition(layer, token);
+            AbstractTensor<?, ?> page = pages[pages.length - 1];
+            int perPage = page.shape().first();
+            return new Rows(page.getMemorySegment(), token % perPage * layout.rowBytes(), perPage - token % perPage);
+        }
+
+        @Override
+        public void expect(int tokens, IntConsumer gate) {
+            length += tokens;
+            model.gates.put(rows, gate);
         }
 
         @Override

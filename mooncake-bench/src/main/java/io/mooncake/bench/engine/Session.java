@@ -13,10 +13,10 @@ public final class Session implements AutoCloseable {
     private final Engine engine;
     private final @Nullable EngineAdapter adapter;
     private final int blockTokens;
-    private final Engine.Context context;
     private final List<BlockId> ids;
     private final Tally tally = new Tally();
     private final FirstToken firstToken;
+    private Engine.Context context;
     private int[] tokens;
     private float[] logits;
 
@@ -39,6 +39,36 @@ public final class Session implements AutoCloseable {
     private float[] prefill() {
         // The last token is computed in any case, since that says what follows; with it the block that it ends.
         int whole = (tokens.length - 1) / blockTokens;
+        LayeredPull pull = adapter == null ? null : adapter.beginByLayers(ids.subList(0, whole), context, tally);
+        float[] follows = pull == null ? null : byLayers(pull, whole);
+        if (follows == null) {
+            follows = blockByBlock(whole);
+        }
+        if (tokens.length % blockTokens == 0) {
+            publish(whole);
+        }
+        return follows;
+    }
+
+    /** Computes the last tokens while layers of those before still come; null when one of them did not. */
+    private float @Nullable [] byLayers(LayeredPull pull, int whole) {
+        try (pull) {
+            ((Engine.LayeredContext) context).expect(whole * blockTokens, layer -> {
+                long began = System.nanoTime();
+                pull.awaitLayer(layer);
+                tally.storeSince(began);
+            });
+            return context.compute(range(whole * blockTokens, tokens.length));
+        } catch (LayeredPull.MissingException e) {
+            // Where its holder was lost: once more block by block, by which what is to be had comes, and the rest is computed.
+            context.close();
+            context = engine.newContext();
+            tally.again();
+            return null;
+        }
+    }
+
+    private float[] blockByBlock(int whole) {
         @Nullable
         BlockView[] found = adapter == null
                 ? new @Nullable BlockView[whole]
@@ -59,11 +89,7 @@ public final class Session implements AutoCloseable {
         } finally {
             EngineAdapter.closeAll(found);
         }
-        float[] follows = context.compute(range(whole * blockTokens, tokens.length));
-        if (tokens.length % blockTokens == 0) {
-            publish(whole);
-        }
-        return follows;
+        return context.compute(range(whole * blockTokens, tokens.length));
     }
 
     private void publish(int block) {

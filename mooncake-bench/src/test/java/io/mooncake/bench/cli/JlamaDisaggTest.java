@@ -18,6 +18,8 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** Jlama in two JVMs: its processes have the flags that it needs, this one has not. */
 @Timeout(300)
@@ -26,8 +28,8 @@ class JlamaDisaggTest {
     private static final int BLOCKS = 6;
     private static final int GENERATE = 4;
 
-    private static DisaggRun start() throws IOException {
-        return new DisaggRun(new Settings(new EngineChoice(Kind.JLAMA, Model.TINY, BLOCK_TOKENS, 5), By.TCP,
+    private static DisaggRun start(By by) throws IOException {
+        return new DisaggRun(new Settings(new EngineChoice(Kind.JLAMA, Model.TINY, BLOCK_TOKENS, 5), by,
                 new NodeSettings(ThreadingMode.SHARED, IdleMode.PARK, Map.of()), 4, BLOCKS * BLOCK_TOKENS + 5, 0,
                 GENERATE, 5));
     }
@@ -40,9 +42,10 @@ class JlamaDisaggTest {
         assertTrue(alone.sameTokens(shared));
     }
 
-    @Test
-    void shouldAnswerWithinItsToleranceWithTheOtherProcessesBlocks() throws IOException {
-        try (DisaggRun run = start()) {
+    @ParameterizedTest
+    @EnumSource(names = {"TCP", "LAYERS"})
+    void shouldAnswerWithinItsToleranceWithTheOtherProcessesBlocks(By by) throws IOException {
+        try (DisaggRun run = start(by)) {
             assertEquals(1e-5f, run.decode().tolerance());
             for (int i = 0; i < 2; i++) {
                 Round round = run.round(run.prompt(i));
@@ -52,8 +55,24 @@ class JlamaDisaggTest {
     }
 
     @Test
+    void shouldComputeEverythingWhenTheLayersDoNotCome() throws IOException {
+        try (DisaggRun run = start(By.LAYERS)) {
+            int[] prompt = run.prompt(0);
+            Answer alone = run.decode().alone(GENERATE, prompt);
+            run.prefill().shared(1, prompt);
+            // The decode process knows what there is, of a process that answers nothing any more.
+            run.decode().explain(run.prefill(), prompt);
+            run.prefill().process().signal("STOP");
+            run.decode().beginShared(GENERATE, null, prompt);
+            assertEquals(BLOCKS, run.decode().pulling());
+            run.prefill().process().kill();
+            assertAnswers(run, alone, 0, BLOCKS, run.decode().answer());
+        }
+    }
+
+    @Test
     void shouldComputeTheBlockThatWasEvicted() throws IOException {
-        try (DisaggRun run = start()) {
+        try (DisaggRun run = start(By.TCP)) {
             int[] prompt = run.prompt(0);
             Answer alone = run.decode().alone(GENERATE, prompt);
             run.prefill().shared(1, prompt);

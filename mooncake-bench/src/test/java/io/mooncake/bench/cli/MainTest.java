@@ -44,7 +44,8 @@ class MainTest {
             "fair --each 0", "cancel --set pool.size=1GiB", "cancel --set threading=shared", "transfer --lanes 17",
             "matrix --nodes 1", "matrix --reads 0", "matrix --slower-than 1", "matrix --size 2GiB",
             "matrix --slow-link -1", "disagg --prompts 0", "disagg --engine none", "disagg --tokens 10 --prefix 11",
-            "disagg --by pigeon", "prefix --nodes 0", "prefix --engine jlama", "prefix --turns 0", "disagg --json .",
+            "disagg --by pigeon", "disagg --by layers", "prefix --nodes 0", "prefix --engine jlama", "prefix --turns 0",
+            "disagg --json .",
             "simulate --seeds 0", "simulate --trace", "simulate --threads -1",
             "replay --capacity 1000000000 --block-size 64GiB", "replay --nodes 1 --capacity 4 --policy clairvoyant"})
     void shouldAnswerBadInputWithOneLineAndExitCode2(String args) {

@@ -277,6 +277,19 @@ public final class Transfer {
     }
 
     /**
+     * Waits until it may be used as far as a stage, or is done, whichever comes first. In INVOKER mode the caller's thread runs the node
+     * meanwhile.
+     *
+     * @param stage one that its pieces have
+     * @param timeout at most
+     * @return whether every piece of the stages up to this one is OK; false also when the thread was interrupted first
+     */
+    public boolean awaitStage(int stage, Duration timeout) {
+        waiting.look(() -> isDone() || stage() >= stage, Waiting.untilNs(host, timeout));
+        return stage() >= stage;
+    }
+
+    /**
      * How many bytes of this submission have arrived, proven or not: a counter for people, no permission to use any of them. It
      * falls where a piece is read again from elsewhere.
      *

@@ -38,6 +38,15 @@ final class Waiting {
 
     /** What was reached answers last: false when the time is over first, or the thread is interrupted. */
     boolean await(BooleanSupplier reached, long untilNs) {
+        return await(reached, untilNs, true);
+    }
+
+    /** The same for what nobody wakes for. */
+    boolean look(BooleanSupplier reached, long untilNs) {
+        return await(reached, untilNs, false);
+    }
+
+    private boolean await(BooleanSupplier reached, long untilNs, boolean woken) {
         if (reached.getAsBoolean() || host.pump(reached, untilNs)) {
             return reached.getAsBoolean();
         }
@@ -47,7 +56,7 @@ final class Waiting {
             }
         }
         Thread self = Thread.currentThread();
-        boolean mine = NAMED.compareAndSet(this, null, self);
+        boolean mine = woken && NAMED.compareAndSet(this, null, self);
         try {
             for (long left; !reached.getAsBoolean() && (left = untilNs - host.nowNs()) > 0 && !self.isInterrupted();) {
                 LockSupport.parkNanos(this, mine ? left : Math.min(left, LOOK_NS));

@@ -173,11 +173,14 @@ class TransferTest {
         staged.submit();
         staged.end(1, Outcome.OK, null);
         assertEquals(-1, staged.stage());
+        assertFalse(staged.awaitStage(0, Duration.ofNanos(1)));
         staged.end(0, Outcome.OK, null);
         assertEquals(1, staged.stage());
+        assertTrue(staged.awaitStage(1, ChronoUnit.FOREVER.getDuration()));
         assertNull(staged.cause(2));
         staged.end(2, Outcome.STALE, null);
         assertEquals(1, staged.stage());
+        assertFalse(staged.awaitStage(2, ChronoUnit.FOREVER.getDuration()), "it is done, and that stage is not there");
         assertEquals(State.FAILED, staged.state());
     }
 
