@@ -125,6 +125,25 @@ final class CompactionTest {
     }
 
     @Test
+    void C62_shouldAlignEveryBlockAlsoAfterItWasMoved() {
+        Node node = start("a", builder -> builder);
+        SplittableRandom random = new SplittableRandom(62);
+        for (int i = 0; i < 100; i++) {
+            write(node, i, 1 + random.nextInt(MIB));
+        }
+        node.store().evict(IntStream.range(0, 50).mapToObj(i -> id(2 * i)).toList());
+        FreeRanges free = node.mover().compact(LONG);
+        assertEquals(free.bytes(), free.longest());
+        for (int i = 0; i < 50; i++) {
+            assertReadable(node, 2 * i + 1);
+            try (BlockView view = node.store().newView()) {
+                assertTrue(node.store().acquire(id(2 * i + 1), view));
+                assertEquals(0, view.segment().address() % 4096);
+            }
+        }
+    }
+
+    @Test
     void shouldCompactInAnIdleWindowUnasked() {
         Node node = start("a", builder -> builder);
         fragment(node);

@@ -32,6 +32,11 @@ final class Compactor {
     /** Where compaction has not helped who waits for room, it is not tried again for so long. */
     private static final long AGAIN_NS = 50_000_000;
     private static final int MAX_PASSES = 16;
+    /** Another pass moves up to everything that is behind a hole: not for less than one part in so many of what is free. */
+    private static final int NOTEWORTHY = 32;
+    /** So long, and so often in a run, a reader's end is waited for where he has the block that is in the way. */
+    private static final long IN_USE_NS = 5_000_000;
+    private static final int MAX_WAITS = 40;
 
     private final SlotTable table;
     private final Counters counters;
@@ -55,6 +60,10 @@ final class Compactor {
     /** In this pass, and in the last passes of the pools before. */
     private boolean lacksScratch;
     private boolean lackedScratch;
+    private boolean isInUse;
+    private long waitsForHole;
+    private long waitsSinceNs;
+    private int waits;
     private long notBeforeNs;
     private long lookAgainNs;
     private long busyNs;
@@ -120,7 +129,11 @@ final class Compactor {
         if (table.closed || relocator == null || (!running && !begins(nowNs))) {
             return 0;
         }
-        move = next();
+        isInUse = false;
+        move = next(nowNs);
+        if (move == null && isInUse) {
+            return 0;
+        }
         if (move == null) {
             running = false;
             notBeforeNs = nowNs + AGAIN_NS;
@@ -142,6 +155,7 @@ final class Compactor {
         pool = 0;
         passes = 0;
         lackedScratch = false;
+        waits = 0;
         beginPass();
         return true;
     }
@@ -149,6 +163,7 @@ final class Compactor {
     private void beginPass() {
         passes++;
         from = 0;
+        waitsForHole = -1;
         movedInPass = false;
         lacksScratch = false;
     }
@@ -177,8 +192,8 @@ final class Compactor {
 
     // ---- what goes where
 
-    /** Begins the next move; null when the run is over. */
-    private @Nullable Move next() {
+    /** Begins the next move; null when the run is over, or waits for what is in use. */
+    private @Nullable Move next(long nowNs) {
         while (pool < spaces.size()) {
             Space space = spaces.get(pool);
             long hole = ranges(space).nextHole(from);
@@ -188,8 +203,12 @@ final class Compactor {
                     movedInPass = true;
                     return next;
                 }
+                isInUse = isInUse && isWorthWaiting(hole, nowNs);
+                if (isInUse) {
+                    return null;
+                }
                 from = ranges(space).endOfHole(hole);
-            } else if (movedInPass && passes < MAX_PASSES) {
+            } else if (movedInPass && passes < MAX_PASSES && isWorthAPass(ranges(space))) {
                 beginPass();
             } else {
                 lackedScratch |= lacksScratch;
@@ -199,6 +218,20 @@ final class Compactor {
             }
         }
         return null;
+    }
+
+    private boolean isWorthWaiting(long hole, long nowNs) {
+        if (hole != waitsForHole) {
+            waitsForHole = hole;
+            waitsSinceNs = nowNs;
+            waits++;
+        }
+        return waits <= MAX_WAITS && nowNs - waitsSinceNs < IN_USE_NS;
+    }
+
+    private static boolean isWorthAPass(RangeBook ranges) {
+        long free = ranges.freeBytes();
+        return free - ranges.longestFreeBytes() > free / NOTEWORTHY;
     }
 
     private @Nullable Move into(Space space, long hole) {
@@ -211,6 +244,7 @@ final class Compactor {
         int above = ranges.slotAt(end);
         Entry inTheWay = above == BlockPool.NONE ? null : movable(space, space.first() + above);
         if (inTheWay == null) {
+            isInUse = true;
             return null;
         }
         int scratch = ranges.reserveHighest(inTheWay.ref.length(), end);

@@ -54,7 +54,7 @@ public final class DramPool extends SlottedPool {
     }
 
     /**
-     * Reserves a pool whose blocks take as many bytes as they need.
+     * Reserves a pool whose blocks take as many bytes as they need, from multiples of 4096 on where there is room for that.
      *
      * @param name names the pool in messages
      * @param largest bytes of the longest block, and how many blocks there are at most
@@ -66,7 +66,9 @@ public final class DramPool extends SlottedPool {
      */
     public static DramPool ofRanges(String name, SizeClass largest, long bytes, MemorySource source,
             boolean withChecksums) {
-        return new DramPool(name, new RangeBook(name, bytes, largest.blockBytes(), largest.count(), SLOT_ALIGNMENT),
+        // As devices want it, where that costs a small block no more than itself.
+        long alignment = bytes / largest.count() >= ALIGNMENT ? ALIGNMENT : SLOT_ALIGNMENT;
+        return new DramPool(name, new RangeBook(name, bytes, largest.blockBytes(), largest.count(), alignment),
                 source, withChecksums);
     }
 

@@ -25,6 +25,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -106,7 +107,7 @@ final class SlotJournalTest {
 
     /** The file that it is written anew into is a pipe: whoever writes there waits until the test reads. */
     @Test
-    @Timeout(60)
+    @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD) // who waits for a monitor is not interrupted
     void shouldTakeMoreWhileItIsWrittenAnew() throws IOException, InterruptedException {
         Path pipe = directory.resolve("journal.new");
         try (SlotJournal journal = open()) {
