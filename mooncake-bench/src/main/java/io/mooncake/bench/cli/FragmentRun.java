@@ -211,7 +211,8 @@ final class FragmentRun implements AutoCloseable {
         long endNs = System.nanoTime() + atMost.toNanos();
         FreeRanges free = free();
         // A move that is under way takes room twice.
-        while ((free.longest() < share * free.bytes() || free.bytes() < before.bytes()) && System.nanoTime() - endNs < 0 && faults.isEmpty()) {
+        while ((free.longest() < share * free.bytes() || free.bytes() < before.bytes()) && System.nanoTime() - endNs < 0
+                && faults.isEmpty()) {
             LockSupport.parkNanos(1_000_000);
             free = free();
         }
