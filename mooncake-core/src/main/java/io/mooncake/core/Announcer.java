@@ -25,9 +25,9 @@ final class Announcer implements BlockListener {
     }
 
     @Override
-    public void onWritten(BlockRef ref, boolean fastest) {
+    public void onWritten(BlockRef ref, boolean forOthers) {
         try {
-            if (fastest) {
+            if (forOthers) {
                 registry.announce(ref);
             }
         } catch (RuntimeException e) {

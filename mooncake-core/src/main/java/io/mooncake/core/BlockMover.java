@@ -15,8 +15,8 @@ import java.util.List;
  * node is closed every method throws CLOSED.
  *
  * <pre>
- *   this node    promote, prefetch        file, or another node ─▶ memory
- *                demote                   memory ─▶ file, then out of memory
+ *   this node    promote, prefetch        file, or another node ─▶ host memory ─▶ device memory
+ *                demote                   device memory ─▶ host memory ─▶ file, then out of what is above
  *   another      replicate                a copy there: it pulls, so what is far is this node's remote tier
  *                migrate                  the same, and when it has the block this node gives it up
  * </pre>
@@ -27,18 +27,32 @@ import java.util.List;
  */
 public interface BlockMover {
     /**
-     * Brings blocks into this node's memory, out of its file or from the nearest node that has them. One that is in a file stays durable there.
+     * Brings blocks into this node's host memory: see {@link #promote(List, Tier, TransferOptions)}.
      *
      * @param ids the blocks
      * @param options deadline, priority and who is told
-     * @return OK for a block that can be acquired now; ABSENT where nobody has it; TIMED_OUT with the holders of the memory as the cause when
-     *     there was no room
+     * @return as that
      * @throws MooncakeException CLOSED
      */
-    Transfer promote(List<BlockId> ids, TransferOptions options);
+    default Transfer promote(List<BlockId> ids, TransferOptions options) {
+        return promote(ids, Tier.DRAM, options);
+    }
 
     /**
-     * The same for blocks that nobody waits for yet: behind every load, without counting them as used, and within a budget
+     * Brings blocks into a tier of this node, out of another one or from the nearest node that has them; into VRAM by way of host memory. Where
+     * a block was it stays, until its room is needed.
+     *
+     * @param ids the blocks
+     * @param tier VRAM or DRAM
+     * @param options deadline, priority and who is told
+     * @return OK for a block that can be acquired now; ABSENT where nobody has it; TIMED_OUT with the holders of the memory as the cause when
+     *     there was no room; REFUSED with UNSUPPORTED as the cause where the node has no such tier
+     * @throws MooncakeException CLOSED
+     */
+    Transfer promote(List<BlockId> ids, Tier tier, TransferOptions options);
+
+    /**
+     * {@link #promote(List, TransferOptions)} of blocks that nobody waits for yet: behind every load, without counting them as used, and within a budget
      * ({@code prefetch.bandwidth}), which shrinks as far as what was fetched so is evicted without having been used. Cancel it when its request
      * is.
      *
@@ -49,14 +63,27 @@ public interface BlockMover {
     Transfer prefetch(List<BlockId> ids);
 
     /**
-     * Makes blocks of this node's memory durable in its file, and gives their memory up as soon as nobody has them pinned.
+     * Makes blocks of this node durable in its file: see {@link #demote(List, Tier, TransferOptions)}.
      *
      * @param ids the blocks
      * @param options deadline, priority and who is told
-     * @return OK for a block that is durable; REFUSED with UNSUPPORTED as the cause where the node has no file
+     * @return as that
      * @throws MooncakeException CLOSED
      */
-    Transfer demote(List<BlockId> ids, TransferOptions options);
+    default Transfer demote(List<BlockId> ids, TransferOptions options) {
+        return demote(ids, Tier.SLOW, options);
+    }
+
+    /**
+     * Brings blocks of this node down into a tier, and gives up what they have in faster ones as soon as nobody has them pinned there.
+     *
+     * @param ids the blocks
+     * @param tier DRAM or SLOW, the file
+     * @param options deadline, priority and who is told
+     * @return OK for a block that is there, in the file durably; REFUSED with UNSUPPORTED as the cause where the node has no such tier
+     * @throws MooncakeException CLOSED
+     */
+    Transfer demote(List<BlockId> ids, Tier tier, TransferOptions options);
 
     /**
      * Asks another node to take copies of blocks of this one; it pulls them, the first ones first. Each copy is a replica like any other.
@@ -86,7 +113,7 @@ public interface BlockMover {
      * Keeps blocks in a tier for a while, whatever policies say.
      *
      * @param ids the blocks
-     * @param tier DRAM or SLOW
+     * @param tier of the node
      * @param ttl how long, if the hold is not closed before
      * @return a hold on the leading ones of them that are in that tier: promote or demote the others first
      * @throws MooncakeException INVALID_ARGUMENT for a time that is not positive; CLOSED

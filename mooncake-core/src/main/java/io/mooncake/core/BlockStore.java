@@ -104,6 +104,18 @@ public interface BlockStore {
     boolean acquire(BlockRef ref, BlockView reusable, Reach reach);
 
     /**
+     * Pins a block of this node and gives its address, if that is valid on a device: it is on that device, or on another one whose memory that
+     * device reads in place.
+     *
+     * @param id the block, any version
+     * @param reusable from {@link #newView()} of this store, holding nothing
+     * @param device whose kernels are to read it
+     * @return false when the block is not on such a device; then the view holds nothing: {@code promote} it, or read it into the device's memory
+     * @throws MooncakeException INVALID_ARGUMENT for a negative number
+     */
+    boolean acquire(BlockId id, BlockView reusable, int device);
+
+    /**
      * Says in words which way a read of a block that the registry knows would go now, and what keeps it from the others; for people.
      *
      * @param id the block

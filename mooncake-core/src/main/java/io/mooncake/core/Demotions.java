@@ -15,10 +15,10 @@ record Demotions(NodeStore store) implements Demoter {
     private static final TransferOptions BACKGROUND = TransferOptions.DEFAULT.withPriority(Priority.BACKGROUND);
 
     @Override
-    public @Nullable BooleanSupplier demote(BlockRef ref) {
+    public @Nullable BooleanSupplier demote(BlockRef ref, Tier down) {
         try {
-            Piece down = new Piece(ref.id(), ref, 0, Piece.WHOLE, Destination.replica(Tier.SLOW), 0);
-            Transfer transfer = store.prepare(List.of(down), BACKGROUND).submit();
+            Piece piece = new Piece(ref.id(), ref, 0, Piece.WHOLE, Destination.replica(down), 0);
+            Transfer transfer = store.pull(List.of(piece), BACKGROUND).submit();
             return transfer::isDone;
         } catch (MooncakeException e) {
             // The node is closing.

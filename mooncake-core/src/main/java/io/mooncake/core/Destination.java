@@ -23,10 +23,10 @@ public sealed interface Destination {
     record Pages(Region region, PageMap pages) implements Destination {}
 
     /**
-     * This node's own pool of a tier: the whole block becomes a replica there. In DRAM it is to be had by {@code acquire} when the piece is
-     * OK; in SLOW, where only what is in this node's memory goes, it is durable then.
+     * This node's own pool of a tier: the whole block becomes a replica there, and in the tiers on the way. In VRAM and DRAM it is to be had by
+     * {@code acquire} when the piece is OK; in SLOW, where only what is in this node's memory goes, it is durable then.
      *
-     * @param tier DRAM or SLOW
+     * @param tier of the node
      * @param only whether it leaves the faster tiers then, as soon as nobody has it pinned there
      */
     record Replica(Tier tier, boolean only) implements Destination {}
@@ -65,7 +65,7 @@ public sealed interface Destination {
     /**
      * This node's own pool of a tier.
      *
-     * @param tier DRAM or SLOW
+     * @param tier of the node
      * @return the destination
      */
     static Destination replica(Tier tier) {
@@ -73,12 +73,13 @@ public sealed interface Destination {
     }
 
     /**
-     * This node's slow tier and none above it: the block is durable when the piece is OK, and its memory is given up as soon as nobody has
-     * it pinned.
+     * This node's own pool of a tier and none above it: the block is there when the piece is OK, and what it has in faster tiers is given up as
+     * soon as nobody has it pinned.
      *
+     * @param tier of the node
      * @return the destination
      */
-    static Destination demoted() {
-        return new Replica(Tier.SLOW, true);
+    static Destination demoted(Tier tier) {
+        return new Replica(tier, true);
     }
 }

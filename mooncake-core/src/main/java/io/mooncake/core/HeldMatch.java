@@ -77,7 +77,7 @@ final class HeldMatch implements PrefixMatch {
     @Override
     public @Nullable Tier tier(int index) {
         BlockRef ref = refs[index];
-        return ref == null ? null : ref.node().equals(sources.costs().self()) ? sources.blocks().tier(ref) : Tier.SLOW;
+        return ref == null ? null : ref.node().equals(sources.costs().self()) ? ref.tier() : Tier.SLOW;
     }
 
     @Override

@@ -8,6 +8,7 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Site;
 import io.mooncake.core.block.BlockId;
+import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.pool.SizeClass;
@@ -29,6 +30,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -339,6 +341,7 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
      * @param registry the cluster, where it is not found by {@link Cluster#membership}
      * @param scheduler decides where to read from
      * @param memory where the pool's memory comes from; null = by {@link Pool#sharedMemory}
+     * @param vram opens the pool of the tier above host memory, which the node closes; null = none
      * @param messages takes control messages; called by the callback executor
      * @param callbackExecutor runs callbacks; null = one daemon thread of the node's (INVOKER: inside doWork)
      * @param nanoClock nanoseconds from an arbitrary start
@@ -350,7 +353,8 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
      * @param addedEngines make what stands between shared memory and TCP, in the order of preference
      */
     public record Environment(Registry registry, Scheduler scheduler, @Nullable MemorySource memory,
-            MessageHandler messages, @Nullable Executor callbackExecutor, LongSupplier nanoClock,
+            @Nullable Supplier<? extends BlockPool> vram, MessageHandler messages, @Nullable Executor callbackExecutor,
+            LongSupplier nanoClock,
             InstantSource wallClock, RandomGenerator random, ThreadFactory threads,
             @Nullable Function<EngineContext, List<TransferEngine>> engines,
             List<Function<EngineContext, @Nullable TransferEngine>> addedEngines) {

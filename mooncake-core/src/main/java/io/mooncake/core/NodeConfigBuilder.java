@@ -12,6 +12,7 @@ import io.mooncake.core.base.ByteSize;
 import io.mooncake.core.base.ClusterSecret;
 import io.mooncake.core.base.Endpoint;
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.registry.Discovery;
 import io.mooncake.core.registry.LocalRegistry;
@@ -32,6 +33,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
@@ -73,6 +75,7 @@ public final class NodeConfigBuilder {
     private @Nullable Registry registry;
     private Scheduler scheduler = Scheduler.cheapestHolder();
     private @Nullable MemorySource memory;
+    private @Nullable Supplier<? extends BlockPool> vram;
     private MessageHandler messages = (from, message) -> {};
     private @Nullable Executor callbackExecutor;
     private LongSupplier nanoClock = System::nanoTime;
@@ -502,6 +505,18 @@ public final class NodeConfigBuilder {
     }
 
     /**
+     * Gives the node a tier above its host memory: blocks go there by {@code promote}, or are written there by {@link Placement#VRAM}, and go down
+     * into host memory when room is needed. An engine that copies between the two is to be there, too, by {@link #addEngine}.
+     *
+     * @param pool opens a pool of tier VRAM with at least two slots, one of them spare; called once, at start; the node closes the pool
+     * @return this
+     */
+    public NodeConfigBuilder vram(Supplier<? extends BlockPool> pool) {
+        vram = pool;
+        return this;
+    }
+
+    /**
      * Sets who takes control messages.
      *
      * @param handler called by the callback executor
@@ -599,8 +614,8 @@ public final class NodeConfigBuilder {
                 new Topology(host, rack, zone),
                 new Timeouts(transferTimeout, allocateTimeout, writerTtl, closeTimeout),
                 new Agents(threading, idle),
-                new Environment(registry == null ? new LocalRegistry() : registry, scheduler, memory, messages,
-                        callbackExecutor, nanoClock, wallClock, random, threads, engines,
+                new Environment(registry == null ? new LocalRegistry() : registry, scheduler, memory, vram,
+                        messages, callbackExecutor, nanoClock, wallClock, random, threads, engines,
                         addedEngines));
     }
 

@@ -23,8 +23,8 @@ final class NodeMover implements BlockMover {
     }
 
     @Override
-    public Transfer promote(List<BlockId> ids, TransferOptions options) {
-        return begin(ids, id -> Piece.replica(id, Tier.DRAM), options);
+    public Transfer promote(List<BlockId> ids, Tier tier, TransferOptions options) {
+        return begin(ids, id -> Piece.replica(id, tier), options);
     }
 
     @Override
@@ -33,8 +33,8 @@ final class NodeMover implements BlockMover {
     }
 
     @Override
-    public Transfer demote(List<BlockId> ids, TransferOptions options) {
-        return begin(ids, Piece::demoted, options);
+    public Transfer demote(List<BlockId> ids, Tier tier, TransferOptions options) {
+        return begin(ids, id -> Piece.demoted(id, tier), options);
     }
 
     private Transfer begin(List<BlockId> ids, Function<BlockId, Piece> piece, TransferOptions options) {

@@ -2,15 +2,18 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Site;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.manager.ManagerConfig;
 import io.mooncake.core.manager.PoolBinding;
 import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.manager.eviction.SlotUse;
+import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.registry.MemberChange;
 import io.mooncake.core.registry.Membership;
@@ -44,6 +47,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -123,6 +127,12 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         undo.push(pool::close);
         Region region = regions.register(pool.memory(), Access.GUARDED);
         List<PoolBinding> bindings = new ArrayList<>(List.of(binding(pool, region, memory)));
+        Supplier<? extends BlockPool> vram = environment.vram();
+        if (vram != null) {
+            BlockPool above = vram.get();
+            undo.push(above::close);
+            bindings.add(vram(above, regions));
+        }
         SlowTier slow = SlowTier.open(config, regions, counters);
         if (slow != null) {
             undo.push(slow.pool()::close);
@@ -271,6 +281,15 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         return SharedBlocks.NONE;
     }
 
+    private static PoolBinding vram(BlockPool pool, RegionTable regions) {
+        if (pool.tier() != Tier.VRAM || pool.slots() < 2) {
+            throw new MooncakeException(Kind.CONFIG_ERROR, "vram: pool " + pool.name() + " of tier " + pool.tier()
+                    + " with " + pool.slots() + " slots must be of tier VRAM and have at least 2, one of them spare");
+        }
+        return new PoolBinding(pool, regions.register(pool.memory(), Access.GUARDED,
+                DeviceMemory.FIRST_REGION));
+    }
+
     /** Other processes pin what they can map. */
     private static PoolBinding binding(DramPool pool, Region region, PoolMemory memory) {
         SharedMemory shared = memory.shared();
@@ -315,6 +334,6 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     /** What pulls need of this. */
     PullContext pulls(PrefetchBudget prefetches) {
         return new PullContext(life, sources, conductor, events, nodeEvents, counters,
-                new SharedPulls(conductor::wakeup), control, prefetches);
+                new SharedPulls(conductor::wakeup), new ReplicaSteps(blocks, life.id), control, prefetches);
     }
 }

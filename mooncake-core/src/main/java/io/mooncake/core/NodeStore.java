@@ -48,9 +48,7 @@ final class NodeStore implements BlockStore, TransferHost {
         this.node = node;
         this.config = config;
         pulls = node.pulls(new PrefetchBudget(config.pool().prefetchBandwidth(), node.counters()));
-        if (node.slow() != null) {
-            node.blocks().demoteBy(new Demotions(this));
-        }
+        node.blocks().demoteBy(new Demotions(this));
         node.blocks().relocateBy(new Relocations(node, this));
     }
 
@@ -69,12 +67,15 @@ final class NodeStore implements BlockStore, TransferHost {
     @Override
     public BlockWriter allocate(BlockId id, long length, Placement placement) {
         node.life().checkTakesBlocks();
-        if (placement.tier() != Tier.DRAM) {
-            throw new MooncakeException(Kind.UNSUPPORTED,
-                    "block " + id + ": node " + node.life().id + " has no tier " + placement.tier() + ", only DRAM");
+        Tier tier = placement.tier();
+        if (tier == Tier.SLOW || !node.blocks().tiers().has(tier)) {
+            throw new MooncakeException(Kind.UNSUPPORTED, "block " + id + ": node " + node.life().id
+                    + " has no tier " + tier
+                    + " that is written to: DRAM is, and VRAM where it was given a pool for it");
         }
         Duration ttl = placement.writerTtl();
-        return node.blocks().allocate(id, length, positiveNs("ttl", ttl == null ? config.timeouts().writerTtl() : ttl));
+        return node.blocks()
+                .allocate(id, length, tier, positiveNs("ttl", ttl == null ? config.timeouts().writerTtl() : ttl));
     }
 
     @Override
@@ -103,6 +104,15 @@ final class NodeStore implements BlockStore, TransferHost {
     public boolean acquire(BlockRef ref, BlockView reusable, Reach reach) {
         return node.blocks().acquire(ref, reusable)
                 || (reach == Reach.HOST && node.sources().acquireOnHost(ref, reusable));
+    }
+
+    @Override
+    public boolean acquire(BlockId id, BlockView reusable, int device) {
+        if (device < 0) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "device " + device + ": devices are numbered from 0; without one acquire gives any address");
+        }
+        return node.blocks().acquire(id, reusable, device);
     }
 
     @Override
@@ -163,6 +173,11 @@ final class NodeStore implements BlockStore, TransferHost {
             }
         }
         return transfer(new Pull(pulls, pieces, options.priority()), pieces.size(), poolMemoryOnly, options);
+    }
+
+    /** Replicas, also where the node takes no others' blocks any more. */
+    Transfer pull(List<Piece> replicas, TransferOptions options) {
+        return transfer(new Pull(pulls, replicas, options.priority()), replicas.size(), true, options);
     }
 
     /** Blocks that somebody may use soon, within a budget. */

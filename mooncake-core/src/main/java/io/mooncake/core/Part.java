@@ -3,6 +3,7 @@ package io.mooncake.core;
 import io.mooncake.core.base.LinkedStack.Link;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.ReplicaWriter;
 import io.mooncake.core.schedule.PathMeter;
 import io.mooncake.core.transfer.GuardedRead;
@@ -27,6 +28,13 @@ final class Part {
     BlockRef source;
     @Nullable
     ReplicaWriter replica;
+    /** Where a replica goes next, on its way to where it is to be. */
+    Tier step = Tier.DRAM;
+    /** It has gone a step and is here: what is left to do begins there. */
+    boolean climbs;
+    /** Where it is to be in the end, while it goes by way of a slower tier. */
+    @Nullable
+    ReplicaWriter room;
     /** The pull that others may wait for: this one. Set before an engine has the read. */
     SharedPulls.@Nullable Going pulling;
     /** Why the conductor has it: it waits, else a read ended and something is left to do. */
@@ -85,6 +93,8 @@ final class Part {
         read.forgetCounts();
         source = null;
         replica = null;
+        climbs = false;
+        room = null;
         meter = null;
         pulling = null;
         waits = false;

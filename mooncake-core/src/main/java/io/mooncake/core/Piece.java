@@ -113,10 +113,10 @@ public record Piece(BlockId id, @Nullable BlockRef ref, long atLeast, long offse
     }
 
     /**
-     * A whole block into this node's own pool of a tier: up from the file, or down into it.
+     * A whole block into this node's own pool of a tier, up or down, by way of the tiers between.
      *
      * @param id the block
-     * @param tier DRAM or SLOW
+     * @param tier of the node
      * @return the piece
      */
     public static Piece replica(BlockId id, Tier tier) {
@@ -124,13 +124,14 @@ public record Piece(BlockId id, @Nullable BlockRef ref, long atLeast, long offse
     }
 
     /**
-     * A whole block out of this node's memory into its file.
+     * A whole block out of the faster tiers of this node into a slower one.
      *
      * @param id the block
+     * @param tier of the node
      * @return the piece
      */
-    public static Piece demoted(BlockId id) {
-        return new Piece(id, null, 0, WHOLE, Destination.demoted(), 0);
+    public static Piece demoted(BlockId id, Tier tier) {
+        return new Piece(id, null, 0, WHOLE, Destination.demoted(tier), 0);
     }
 
     /**

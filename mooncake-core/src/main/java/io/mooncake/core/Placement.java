@@ -15,6 +15,8 @@ import org.jspecify.annotations.Nullable;
 public record Placement(Tier tier, @Nullable Duration writerTtl) {
     /** Host memory, the node's time to live. */
     public static final Placement DRAM = new Placement(Tier.DRAM, null);
+    /** Device memory, of a node that has a pool there. */
+    public static final Placement VRAM = new Placement(Tier.VRAM, null);
 
     /**
      * Checks the time.

@@ -2,6 +2,7 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
@@ -31,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * <pre>
  *   start ─▶ locate ─▶ engine ─▶ onReadEnded ─┬─▶ end                         bytes in the caller's memory, proven; or given up
  *              ▲                               └─▶ conductor ─┬─▶ commit, end  a replica
- *              └──────────────────────────────────────────────┴─ another holder, within the deadline
+ *              └──────────────────────────────────────────────┴─ another holder, or the next tier on the way, within the deadline
  * </pre>
  */
 final class Pull implements TransferWork, ReadListener {
@@ -132,7 +133,7 @@ final class Pull implements TransferWork, ReadListener {
         if (transfer().isGivenUp()) {
             return ended(part, Outcome.CANCELED, null);
         }
-        BlockRef source = node.sources().find(part);
+        BlockRef source = next(part);
         part.source = source;
         if (source == null) {
             return ended(part, part.failure, part.cause);
@@ -144,36 +145,36 @@ final class Pull implements TransferWork, ReadListener {
             return ended(part, Outcome.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS, "block " + source.id()
                     + ": offset " + part.piece.offset() + " + " + length + " > valid length " + source.length()));
         }
-        boolean here = source.node().equals(node.life().id);
-        Tier tier = part.piece.destination() instanceof Destination.Replica replica ? replica.tier() : null;
-        if (tier == Tier.SLOW && (!here || node.sources().fileEngine() == null)) {
-            return ended(part, Outcome.REFUSED, new MooncakeException(Kind.UNSUPPORTED, "block " + source.id()
-                    + " of node " + source.node() + " cannot go into a file of node " + node.life().id
-                    + ": pull it into memory first, and configure file.directory"));
-        }
         if (ahead && !isWithinBudget(part, source, length)) {
             return waits(part);
         }
-        if (!here && source.isInFile()) {
-            return awaitsRaising(part, source);
-        }
-        if (here && tier != null) {
-            if (blocks().isIn(source, tier)) {
+        if (part.piece.destination() instanceof Destination.Replica to) {
+            MooncakeException refusal = node.steps().refusal(source, to.tier());
+            if (refusal != null) {
+                return ended(part, Outcome.REFUSED, refusal);
+            }
+            BlockRef there = node.steps().there(source, to);
+            if (there != null) {
+                part.source = there;
                 return ended(part, Outcome.OK, null);
             }
-            if (stillHere(source) == null) {
+            source = node.steps().next(part, source, to.tier());
+            if (source == null) {
                 return mayRetry(part, Outcome.STALE, null);
             }
-        } else if (here) {
+            part.source = source;
+        } else if (node.steps().isHere(source)) {
             // A copy is a use as a view is; what peers read is not, since a one-sided read tells nobody.
             blocks().touch(source.id());
         }
+        if (!node.steps().isHere(source) && source.tier() != Tier.DRAM) {
+            return awaitsRaising(part, source);
+        }
         Peer owner = node.sources().registry().peer(source.node());
-        TransferEngine engine = owner == null
+        Memory into = node.steps().destination(part);
+        TransferEngine engine = owner == null || into == null
                 ? null
-                : tier == Tier.SLOW
-                        ? node.sources().fileEngine()
-                        : node.sources().engineTo(owner, source.region(), length, part.piece.destination());
+                : node.sources().engineTo(owner, source.region(), length, into);
         if (owner == null || engine == null) {
             return mayRetry(part, Outcome.UNREACHABLE,
                     new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));
@@ -189,6 +190,12 @@ final class Pull implements TransferWork, ReadListener {
         return false;
     }
 
+    /** What is to be read: after a step, what is here now; else, or when that has left already, any holder. */
+    private @Nullable BlockRef next(Part part) {
+        BlockRef here = part.climbs ? blocks().find(part.piece.id()) : null;
+        return here != null && Sources.isCandidate(part, here) ? here : node.sources().find(part);
+    }
+
     private boolean isWithinBudget(Part part, BlockRef source, long length) {
         if (!part.paid) {
             part.paid = blocks().isIn(source, Tier.DRAM) || node.prefetches().take(length, node.life().nowNs());
@@ -196,7 +203,7 @@ final class Pull implements TransferWork, ReadListener {
         return part.paid;
     }
 
-    /** Only its own node reads a file: asks for the block, and looks again until it is in memory there, or elsewhere. */
+    /** Nobody else reads a node's file, or its device: asks for the block, and looks again until it is in memory there, or elsewhere. */
     private boolean awaitsRaising(Part part, BlockRef source) {
         long nowNs = node.life().nowNs();
         if (!source.equals(part.raising) || nowNs - part.askedNs >= Raising.AGAIN_NS) {
@@ -209,12 +216,6 @@ final class Pull implements TransferWork, ReadListener {
             }
         }
         return waits(part);
-    }
-
-    /** A reference that the caller brought, or a registry that is behind, may name what was evicted. */
-    private @Nullable BlockRef stillHere(BlockRef source) {
-        BlockRef here = blocks().find(source.id());
-        return here != null && here.version().equals(source.version()) ? here : null;
     }
 
     /** False when the part was ended, or given to the conductor to wait for a slot. */
@@ -243,8 +244,9 @@ final class Pull implements TransferWork, ReadListener {
 
     private boolean allocates(Part part, BlockRef source, Tier tier) {
         if (part.pulling == null || !part.pulling.isOf(source)) {
+            node.steps().giveUpRoom(part);
             endShared(part);
-            SharedPulls.Going mine = new SharedPulls.Going(source);
+            SharedPulls.Going mine = new SharedPulls.Going(source, tier);
             part.awaited = node.shared().join(mine);
             if (part.awaited != null) {
                 return waits(part);
@@ -256,7 +258,7 @@ final class Pull implements TransferWork, ReadListener {
                 return ended(part, Outcome.OK, null);
             }
         }
-        ReplicaWriter replica = blocks().allocateReplica(source.id(), source.version(), part.read.length(), tier);
+        ReplicaWriter replica = node.steps().reserve(part, source, tier);
         if (replica == null) {
             return waits(part);
         }
@@ -394,7 +396,13 @@ final class Pull implements TransferWork, ReadListener {
                 if (committed && ahead) {
                     blocks().broughtAhead(source.id(), source.version());
                 }
-                end(part, committed ? Outcome.OK : Outcome.CANCELED, null);
+                if (committed && part.piece.destination() instanceof Destination.Replica to && to.tier() != part.step) {
+                    countBytes(part);
+                    part.climbs = true;
+                    attempt(part);
+                } else {
+                    end(part, committed ? Outcome.OK : Outcome.CANCELED, null);
+                }
             }
             case STALE -> {
                 node.events()
@@ -497,24 +505,32 @@ final class Pull implements TransferWork, ReadListener {
     }
 
     private void end(Part part, Outcome outcome, @Nullable MooncakeException cause) {
+        node.steps().giveUpRoom(part);
         endShared(part);
         Outcome told = transfer().unlessGivenUp(outcome);
         node.counters().increment(counter(told));
         BlockRef source = part.source;
         if (outcome == Outcome.OK && source != null) {
             if (part.piece.destination() instanceof Destination.Replica to && to.only()) {
-                blocks().sink(source.id(), source.version());
+                blocks().sink(source.id(), source.version(), to.tier());
             }
-            boolean here = source.node().equals(node.life().id);
-            if (!(here && part.piece.destination() instanceof Destination.Replica to)) {
-                node.counters().add(here ? Counter.BYTES_COPIED : Counter.BYTES_PULLED, part.read.length());
-            } else if (part.read.receivedSoFar() > 0) {
-                node.counters()
-                        .add(to.tier() == Tier.SLOW ? Counter.BYTES_DEMOTED : Counter.BYTES_PROMOTED,
-                                part.read.length());
-            }
+            countBytes(part);
         }
         transfer().end(part.index(), told, told == outcome ? cause : null);
+    }
+
+    private void countBytes(Part part) {
+        BlockRef source = Objects.requireNonNull(part.source);
+        boolean replica = part.piece.destination() instanceof Destination.Replica;
+        if (!node.steps().isHere(source)) {
+            node.counters().add(Counter.BYTES_PULLED, part.read.length());
+        } else if (!replica) {
+            node.counters().add(Counter.BYTES_COPIED, part.read.length());
+        } else if (part.read.receivedSoFar() > 0) {
+            node.counters()
+                    .add(source.tier().compareTo(part.step) < 0 ? Counter.BYTES_DEMOTED : Counter.BYTES_PROMOTED,
+                            part.read.length());
+        }
     }
 
     private static Counter counter(Outcome outcome) {

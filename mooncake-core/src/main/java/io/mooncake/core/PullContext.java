@@ -13,8 +13,9 @@ import io.mooncake.core.transfer.ControlChannel;
  * @param nodes told of holders that could not be reached
  * @param counters the node's
  * @param shared the replicas on their way
+ * @param steps how replicas come to their tiers
  * @param control asks other nodes for what they have only in a file
  * @param prefetches how much may be fetched ahead
  */
 record PullContext(Life life, Sources sources, Conductor conductor, BlockEvents events, NodeEvents nodes,
-        Counters counters, SharedPulls shared, ControlChannel control, PrefetchBudget prefetches) {}
+        Counters counters, SharedPulls shared, ReplicaSteps steps, ControlChannel control, PrefetchBudget prefetches) {}

@@ -12,12 +12,12 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Brings blocks up that other nodes want and that are only in this node's file.
+ * Brings blocks into host memory that other nodes want and that are only in this node's file, or only on its device.
  *
  * <pre>
  *   reader                                     owner
  *     │ its references, topic WANTED              │
- *     │ ─────────────────────────────────────────►│ promotes them, as loads
+ *     │ ─────────────────────────────────────────►│ brings them up, or down, as loads
  *     │ ◄──── registry: they are in memory ───────│
  *     │ reads as ever                             │
  * </pre>
@@ -31,15 +31,15 @@ final class Raising {
     private static final Logger LOG = LoggerFactory.getLogger(Raising.class);
 
     private final NodeParts node;
-    private final BlockStore store;
+    private final NodeStore store;
 
-    private Raising(NodeParts node, BlockStore store) {
+    private Raising(NodeParts node, NodeStore store) {
         this.node = node;
         this.store = store;
     }
 
     /** From now on a node brings up what others want. */
-    static void serve(NodeParts node, BlockStore store) {
+    static void serve(NodeParts node, NodeStore store) {
         node.control().onMessage(Topic.WANTED, new Raising(node, store)::onWanted);
     }
 
@@ -48,13 +48,13 @@ final class Raising {
         try {
             List<Piece> up = RefMessage.read(message)
                     .stream()
-                    .filter(ref -> ref.node().equals(node.life().id) && ref.isInFile())
+                    .filter(ref -> ref.node().equals(node.life().id) && ref.tier() != Tier.DRAM)
                     .map(BlockRef::id)
                     .map(id -> Piece.replica(id, Tier.DRAM))
                     .toList();
             if (!up.isEmpty()) {
                 node.counters().add(Counter.BLOCKS_WANTED, up.size());
-                store.prepare(up, TransferOptions.DEFAULT).submit();
+                store.pull(up, TransferOptions.DEFAULT).submit();
             }
         } catch (MooncakeException e) {
             // Not understood, or this node takes nothing any more.

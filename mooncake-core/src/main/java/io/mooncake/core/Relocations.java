@@ -28,7 +28,7 @@ record Relocations(NodeParts node, NodeStore store) implements Relocator {
         Peer self = node.sources().registry().peer(node.life().id);
         TransferEngine engine = self == null
                 ? null
-                : node.sources().engineTo(self, from.region(), from.length(), Destination.replica());
+                : node.sources().engineTo(self, from.region(), from.length(), into.memory());
         if (self == null || engine == null) {
             return null;
         }

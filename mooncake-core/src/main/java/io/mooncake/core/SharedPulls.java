@@ -2,12 +2,13 @@ package io.mooncake.core;
 
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The replicas that this node is pulling. Of the pieces that want the same version of a block one pulls it; the others wait in the conductor,
+ * The replicas that this node is pulling. Of the pieces that want the same version of a block in the same tier one pulls it; the others wait in the conductor,
  * each by its own deadline, until that pull is over, however it ended: then the block is here, or the first of them begins anew. Any thread.
  */
 final class SharedPulls {
@@ -27,12 +28,14 @@ final class SharedPulls {
     static final class Going {
         private final BlockId id;
         private final Version version;
+        private final Tier tier;
         private volatile boolean awaited;
         private volatile boolean over;
 
-        Going(BlockRef source) {
+        Going(BlockRef source, Tier to) {
             id = source.id();
             version = source.version();
+            tier = to;
         }
 
         boolean isOf(BlockRef source) {
@@ -44,12 +47,15 @@ final class SharedPulls {
         }
     }
 
-    /** The pull to wait for; null when mine is the one from now on, or when another version is pulled, which is nothing to wait for. */
+    /**
+     * The pull to wait for; null when mine is the one from now on, or when another version is pulled, or another way: what goes down must not wait
+     * for what goes up, which waits for room that others make by going down.
+     */
     @Nullable
     Going join(Going mine) {
         for (;;) {
             Going other = going.putIfAbsent(mine.id, mine);
-            if (other == null || !other.version.equals(mine.version)) {
+            if (other == null || other.tier != mine.tier || !other.version.equals(mine.version)) {
                 return null;
             }
             other.awaited = true;

@@ -1,9 +1,11 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
@@ -48,20 +50,22 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     BlockRef find(Part part) {
         Piece piece = part.piece;
         BlockRef wanted = piece.ref();
-        // What was in another's file when the reference was made may be in memory by now.
-        boolean elsewhere = wanted != null && wanted.isInFile() && !wanted.node().equals(costs.self());
+        // What was in another's file, or on its device, when the reference was made may be in its memory by now.
+        boolean elsewhere = wanted != null && wanted.tier() != Tier.DRAM && !wanted.node().equals(costs.self());
         if (part.tried.isEmpty() && piece.atLeast() == 0 && !elsewhere) {
             return wanted != null ? wanted : find(piece.id(), piece.length());
         }
-        BlockRef local = blocks.find(piece.id());
-        if (local != null && isCandidate(part, local)) {
-            return local;
+        for (BlockRef local : blocks.copies(piece.id())) {
+            if (isCandidate(part, local)) {
+                return local;
+            }
         }
         List<BlockRef> holders = registry.locations(piece.id()).stream().filter(ref -> isCandidate(part, ref)).toList();
         return scheduler.source(holders, bytes(piece.length()), costs);
     }
 
-    private static boolean isCandidate(Part part, BlockRef ref) {
+    /** Whether a holder has what a part wants, and was not tried yet. */
+    static boolean isCandidate(Part part, BlockRef ref) {
         BlockRef wanted = part.piece.ref();
         boolean fits = wanted != null
                 ? wanted.version().equals(ref.version())
@@ -69,16 +73,14 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         return fits && !part.tried.contains(ref);
     }
 
-    /** The engine that moves so many bytes of a region best to where they go; where none can write there, one that says so. */
+    /** The engine that moves so many bytes of a region best into memory of this node; where none can write there, one that says so. */
     @Nullable
-    TransferEngine engineTo(Peer peer, int region, long bytes, Destination to) {
+    TransferEngine engineTo(Peer peer, int region, long bytes, Memory into) {
+        if (into instanceof FileMemory) {
+            return fileEngine();
+        }
         TransferEngine best = PathChoice.choose(engines, peer, region, bytes, costs);
-        Memory into = switch (to) {
-            case Destination.At at -> at.region().memory();
-            case Destination.Pages pages -> pages.region().memory();
-            case Destination.Replica _ -> null;
-        };
-        if (best == null || into == null || best.reaches(peer, region, into)) {
+        if (best == null || best.reaches(peer, region, into)) {
             return best;
         }
         for (int i = 0; i < engines.size(); i++) {
@@ -92,8 +94,7 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     }
 
     /** The engine that brings blocks into this node's slow tier; null when there is none. */
-    @Nullable
-    TransferEngine fileEngine() {
+    private @Nullable TransferEngine fileEngine() {
         for (int i = 0; i < engines.size(); i++) {
             if (engines.get(i) instanceof FileTransferEngine file) {
                 return file;
@@ -136,11 +137,13 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     /** The same for the holder that a reference names, whether or not it still has the block. */
     String explain(BlockRef ref) {
         Peer owner = registry.peer(ref.node());
-        boolean elsewhere = ref.isInFile() && !ref.node().equals(costs.self());
+        boolean elsewhere = ref.tier() != Tier.DRAM && !ref.node().equals(costs.self());
         return "block " + ref.id() + " on node " + ref.node() + ": " + (owner == null
                 ? "no way, because the node is not known, or not in this incarnation"
                 : elsewhere
-                        ? "by way of that node's memory, because it is in a file there"
+                        ? "by way of that node's memory, because it is "
+                                + (ref.isInFile() ? "in a file" : "on a device")
+                                + " there"
                         : PathChoice.explain(engines, owner, ref.region(), ref.length(), costs));
     }
 }

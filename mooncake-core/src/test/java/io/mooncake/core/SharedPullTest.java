@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.BlockPool.Usage;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Outcome;
@@ -61,8 +62,8 @@ class SharedPullTest {
         });
         int lost = 0;
         for (int i = 0; i < rounds; i++) {
-            SharedPulls.Going first = new SharedPulls.Going(k);
-            SharedPulls.Going second = new SharedPulls.Going(k);
+            SharedPulls.Going first = new SharedPulls.Going(k, Tier.DRAM);
+            SharedPulls.Going second = new SharedPulls.Going(k, Tier.DRAM);
             assertNull(shared.join(first));
             int before = woken.get();
             going.set(first);

@@ -30,6 +30,8 @@ import org.slf4j.LoggerFactory;
 final class CopyAgent implements Poller {
     private static final Logger LOG = LoggerFactory.getLogger(CopyAgent.class);
     private static final int QUEUE_CAPACITY = 4096;
+    /** One chunk in so many is of the background even where loads wait: some of them may wait for the room that a demotion makes. */
+    private static final int BACKGROUND_SHARE = 8;
     /** How long the agent's thread sleeps at most while copies run: their end wakes nobody. */
     private static final long POLL_NS = 20_000;
 
@@ -40,6 +42,8 @@ final class CopyAgent implements Poller {
     private final ArrayDeque<DeviceRead> loads = new ArrayDeque<>();
     private final ArrayDeque<DeviceRead> background = new ArrayDeque<>();
     private final Copies copies;
+    /** Chunks of loads since one of the background had its turn. */
+    private int ahead;
     private boolean released;
     private volatile boolean closed;
     private final ParkingSpot spot;
@@ -97,9 +101,10 @@ final class CopyAgent implements Poller {
             return 1;
         }
         try {
-            int work = copies.end();
-            work += step(loads, true);
-            return work + step(background, loads.stream().noneMatch(DeviceRead::hasMore));
+            int work = copies.end() + step(loads, Integer.MAX_VALUE);
+            boolean turn = ahead >= BACKGROUND_SHARE;
+            boolean alone = loads.stream().noneMatch(DeviceRead::hasMore);
+            return work + step(background, alone ? Integer.MAX_VALUE : turn ? 1 : 0);
         } catch (CudaException e) {
             // Lost: whoever threw has seen to that.
             LOG.error("{} is lost: {}", device, e.getMessage());
@@ -184,16 +189,17 @@ final class CopyAgent implements Poller {
 
     // ---- a read's turn
 
-    /** Gives each read its turn: it ends, or may queue a chunk, or waits. */
-    private int step(ArrayDeque<DeviceRead> reads, boolean mayPost) {
+    /** Gives each read its turn: it ends, or may queue a chunk, or waits. So many chunks are queued at most. */
+    private int step(ArrayDeque<DeviceRead> reads, int most) {
         int work = 0;
+        int posted = 0;
         for (int left = reads.size(); left > 0; left--) {
             DeviceRead read = reads.remove();
             // It is in no chunk's way only here: what throws below has lost the device, and then all reads are looked for.
             reads.add(read);
             read.look(context.nanoClock().getAsLong());
-            if (mayPost && read.hasMore()) {
-                work += copies.post(read);
+            if (posted < most && read.hasMore()) {
+                posted += copies.post(read);
             }
             if (isOver(read)) {
                 reads.removeLastOccurrence(read);
@@ -201,7 +207,8 @@ final class CopyAgent implements Poller {
                 work++;
             }
         }
-        return work;
+        ahead = reads.equals(loads) ? ahead + posted : posted > 0 ? 0 : ahead;
+        return work + posted;
     }
 
     private static boolean isOver(DeviceRead read) {

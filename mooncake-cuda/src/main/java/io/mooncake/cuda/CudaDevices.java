@@ -99,6 +99,16 @@ public final class CudaDevices {
         return from == to;
     }
 
+    /** Whether a device reads another one's memory in place, even where copies are faster by the host. */
+    private boolean isAddressable(int by, int on) {
+        for (PeerLink link : links) {
+            if (link.from() == by && link.to() == on) {
+                return link.way() == Way.DIRECT || link.directNs() > 0;
+            }
+        }
+        return false;
+    }
+
     /**
      * How devices copy to each other.
      *
@@ -117,7 +127,7 @@ public final class CudaDevices {
      * @throws MooncakeException OUT_OF_MEMORY with the numbers; DEVICE_LOST; CONFIG_ERROR
      */
     public VramPool pool(int device, List<SizeClass> classes) {
-        return new VramPool(device(device), pins, classes);
+        return new VramPool(device(device), pins, classes, peer -> isAddressable(peer, device));
     }
 
     /**
@@ -130,7 +140,7 @@ public final class CudaDevices {
      * @throws MooncakeException OUT_OF_MEMORY with the numbers; DEVICE_LOST; CONFIG_ERROR
      */
     public VramPool pool(int device, double fraction, long blockBytes) {
-        return new VramPool(device(device), pins, VramPool.classesOf(device(device), fraction, blockBytes));
+        return pool(device, VramPool.classesOf(device(device), fraction, blockBytes));
     }
 
     /**

@@ -12,6 +12,7 @@ import io.mooncake.cuda.runtime.Event;
 import java.util.concurrent.ConcurrentLinkedDeque;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.function.IntPredicate;
 
 /**
  * Puts copies into the order of the user's streams, on the caller's thread, before the call returns.
@@ -31,11 +32,14 @@ final class HandOvers implements StreamOrder, AutoCloseable {
     private final Device device;
     private final HostPins pins;
     private final long base;
+    private final IntPredicate peers;
     private final ConcurrentLinkedDeque<HandOver> idle = new ConcurrentLinkedDeque<>();
     private final ConcurrentLinkedDeque<HandOver> all = new ConcurrentLinkedDeque<>();
 
-    HandOvers(Device device, HostPins pins, long base) {
+    /** Devices that answer the last one read this one's memory in place. */
+    HandOvers(Device device, HostPins pins, long base, IntPredicate peers) {
         this.device = device;
+        this.peers = peers;
         this.pins = pins;
         this.base = base;
     }
@@ -71,6 +75,11 @@ final class HandOvers implements StreamOrder, AutoCloseable {
     @Override
     public Work mark(Stream stream) {
         return inOrder(taken -> taken.done.record(stream.handle()));
+    }
+
+    @Override
+    public boolean isAddressableOn(int other) {
+        return peers.test(other);
     }
 
     /** While the device is the thread's; whatever was begun when something fails has ended when this throws. */

@@ -15,6 +15,7 @@ import io.mooncake.cuda.runtime.Device;
 import io.mooncake.cuda.runtime.DeviceMemory;
 import io.mooncake.cuda.runtime.PinnedMemory;
 import java.util.List;
+import java.util.function.IntPredicate;
 
 /**
  * A device's memory cut into slots. Any thread; reserve, release and quarantine are O(1), take no lock, allocate nothing and make no call.
@@ -39,7 +40,7 @@ public final class VramPool extends SlottedPool {
     private final HandOvers streams;
     private boolean closed;
 
-    VramPool(Device device, HostPins pins, List<SizeClass> classes) {
+    VramPool(Device device, HostPins pins, List<SizeClass> classes, IntPredicate peers) {
         this.device = device;
         book = new SlotBook("vram" + device.number(), classes, SLOT_ALIGNMENT);
         try {
@@ -55,7 +56,7 @@ public final class VramPool extends SlottedPool {
         }
         guards = new GuardTable(guardMemory.segment());
         memory = new Memory.DeviceMemory(device.number(), reservation.address(), book.bytes());
-        streams = new HandOvers(device, pins, reservation.address());
+        streams = new HandOvers(device, pins, reservation.address(), peers);
     }
 
     /** The runtime's error says nothing of what there is: the numbers are looked at first. */

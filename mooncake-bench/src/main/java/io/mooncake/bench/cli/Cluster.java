@@ -65,7 +65,7 @@ final class Cluster implements AutoCloseable {
                     .poolSize(options.poolBytes())
                     .spareSlots(options.spareSlots())
                     .evictionPolicy(options.policy());
-            NodeSettings.byKey(options.fileSettings(i)).forEach(builder::set);
+            ReplayVram.apply(NodeSettings.byKey(options.tierSettings(i)), i, options.blockSize(), builder);
             configs.add(builder.build());
         }
         return configs;

@@ -69,6 +69,12 @@ final class ReplayCommand implements Callable<Integer> {
     @Option(names = "--hints", description = "The nodes are told when each block is used next, if ever, in the whole trace.")
     private boolean hints;
 
+    @Option(names = "--vram", paramLabel = "KIND", description = "With --tiers: each node has a tier above its host memory, too, in which requests want their blocks: cuda = on GPUs, dram = host memory that stands in for one.")
+    private ReplayVram.@Nullable Kind vram;
+
+    @Option(names = "--vram-capacity", paramLabel = "BLOCKS", description = "With --vram: blocks that each node keeps there (default: a quarter of --capacity, at least 2).")
+    private @Nullable Integer vramCapacity;
+
     @Option(names = "--tiers", description = "Each node has a file, too: what its memory has no room for goes there, is read from there, and is back after a restart.")
     private boolean tiers;
 
@@ -96,7 +102,7 @@ final class ReplayCommand implements Callable<Integer> {
         try (ScratchDirectory files = tiers ? ScratchDirectory.of(directory, "mooncake-replay") : null) {
             return call(files == null
                     ? null
-                    : new ReplayTiers(fileBlocks(), files.path(), restart));
+                    : new ReplayTiers(fileBlocks(), files.path(), vram(), restart));
         }
     }
 
@@ -104,9 +110,21 @@ final class ReplayCommand implements Callable<Integer> {
         return fileCapacity != null ? fileCapacity : (int) Math.min(4L * capacity, ReplayOptions.MAX_CAPACITY);
     }
 
+    private @Nullable ReplayVram vram() {
+        return vram == null
+                ? null
+                : new ReplayVram(vram, vramCapacity != null ? vramCapacity : Math.max(2, capacity / 4));
+    }
+
     private void checkTiers() {
-        if (!tiers && (fileCapacity != null || directory != null || restart)) {
-            throw new BadInputException("--file-capacity, --directory and --restart are for --tiers: add it");
+        if (!tiers && (fileCapacity != null || directory != null || restart || vram != null)) {
+            throw new BadInputException("--file-capacity, --directory, --vram and --restart are for --tiers: add it");
+        }
+        if (vramCapacity != null) {
+            if (vram == null) {
+                throw new BadInputException("--vram-capacity = " + vramCapacity + " is for --vram: add it");
+            }
+            ReplayOptions.within("--vram-capacity", vramCapacity, 1, ReplayOptions.MAX_CAPACITY);
         }
         if (restart && (processes == null || passes < 2)) {
             throw new BadInputException("--restart is for --processes and at least --passes 2: name both");

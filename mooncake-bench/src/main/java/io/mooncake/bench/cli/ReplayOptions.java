@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param speed how many times faster than the trace's clock; 0 = as fast as possible
  * @param passes how often the trace is replayed, on nodes that stay as they are
  * @param lookAhead requests that are queued, whose blocks the nodes are told of; 0 = none, {@link #ALL} = the whole trace
- * @param tiers the nodes' files; null = none
+ * @param tiers what the nodes have below and above their host memory; null = nothing
  */
 record ReplayOptions(int nodes, int capacity, long blockSize, String policy, double speed, int passes, int lookAhead,
         @Nullable ReplayTiers tiers) {
@@ -76,8 +76,8 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
         this(nodes, capacity, blockSize, policy, speed, passes, lookAhead, null);
     }
 
-    /** What a node's file takes, {@code key=value} each. */
-    List<String> fileSettings(int index) {
+    /** What a node's other tiers take, {@code key=value} each, for {@link ReplayVram#apply}. */
+    List<String> tierSettings(int index) {
         return tiers == null ? List.of() : tiers.settings(index, blockSize);
     }
 
@@ -98,14 +98,16 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
      * @throws BadInputException with the arithmetic
      */
     void checkMemory(FreeMemory free) {
-        long slots = capacity + (long) spareSlots() + 1;
+        int vram = tiers == null ? 0 : tiers.hostVramSlots();
+        long slots = capacity + (long) spareSlots() + 1 + vram;
         BigInteger needed = BigInteger.valueOf(slots)
                 .multiply(BigInteger.valueOf(blockSize).add(BigInteger.valueOf(BOOKKEEPING)))
                 .multiply(BigInteger.valueOf(nodes));
         long allowed = BigDecimal.valueOf(free.bytes()).multiply(BigDecimal.valueOf(MEMORY_SHARE, 2)).longValue();
         if (needed.compareTo(BigInteger.valueOf(allowed)) > 0) {
             throw new BadInputException(
-                    nodes + " nodes x (" + capacity + " cached + " + spareSlots() + " spare + 1 copy buffer) x ("
+                    nodes + " nodes x (" + capacity + " cached + " + spareSlots() + " spare + 1 copy buffer"
+                            + (vram == 0 ? "" : " + " + vram + " in the place of VRAM") + ") x ("
                             + ByteSize.format(blockSize) + " + " + BOOKKEEPING + "B bookkeeping) = "
                             + ByteSize.rounded(needed.doubleValue()) + ", more than " + MEMORY_SHARE + " % of the "
                             + ByteSize.rounded((double) free.bytes()) + " free (" + free.source() + ") = "
@@ -137,6 +139,9 @@ record ReplayOptions(int nodes, int capacity, long blockSize, String policy, dou
         if (tiers != null) {
             map.put("fileBlocks", tiers.fileBlocks());
             map.put("restarts", tiers.restarts());
+            ReplayVram vram = tiers.vram();
+            map.put("vram", vram == null ? null : vram.kind().toString());
+            map.put("vramBlocks", vram == null ? 0 : vram.blocks());
         }
         return map;
     }

@@ -17,6 +17,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 
@@ -60,7 +61,8 @@ final class ReplayProcess {
     public static void main(String[] args) throws IOException {
         int index = Integer.parseInt(args[0]);
         NodeConfigBuilder builder = NodeConfig.builder("node-" + index);
-        NodeSettings.byKey(List.of(args).subList(4, args.length)).forEach(builder::set);
+        Map<String, String> settings = NodeSettings.byKey(List.of(args).subList(4, args.length));
+        ReplayVram.apply(settings, index, Long.parseLong(settings.getOrDefault("block.size", "")), builder);
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         ReplayStats stats = new ReplayStats(new PrintWriter(System.err, true, StandardCharsets.UTF_8));
         try (Cluster cluster = new Cluster(List.of(builder.build()), index)) {

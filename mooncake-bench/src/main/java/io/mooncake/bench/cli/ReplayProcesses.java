@@ -108,9 +108,11 @@ final class ReplayProcesses implements Replay {
                 Integer.toString(outstanding), Integer.toString(lives), "block.size=" + options.blockSize(),
                 "pool.size=" + options.poolBytes(), "pool.spareSlots=" + options.spareSlots(),
                 "eviction.policy=" + options.policy(), "cluster.discovery=" + discovery, "cluster.bind=" + bind));
-        args.addAll(options.fileSettings(index));
+        args.addAll(options.tierSettings(index));
         args.addAll(PATIENT);
-        seats.add(new Seat("node-" + index, Child.start(Child.QUIET, ReplayProcess.class, args)));
+        List<String> flags = new ArrayList<>(Child.QUIET);
+        flags.addAll(options.tiers() == null ? List.of() : options.tiers().jvmFlags());
+        seats.add(new Seat("node-" + index, Child.start(flags, ReplayProcess.class, args)));
     }
 
     /** Where others find it. */

@@ -55,7 +55,7 @@ final class ReplayReport {
                 stats.requests().count() / seconds, stats.requests().bytes() / 1e9 / seconds);
         line(out, "", "count", "bytes", "GB/s", "p50", "p99", "p999");
         for (AccessPath path : AccessPath.values()) {
-            if (options.tiers() != null || !path.isOfFiles()) {
+            if (options.tiers() != null || !path.isOfTiers()) {
                 row(out, path.label(), stats.path(path), path != AccessPath.LOCAL_VIEW);
             }
         }
@@ -81,9 +81,13 @@ final class ReplayReport {
 
     private void tiers(PrintWriter out, ReplayTiers tiers) {
         out.printf(Locale.ROOT,
-                "  files of %,d blocks a node%s: %,d blocks demoted, %,d promoted, of these %,d for other nodes,"
+                "  files of %,d blocks a node%s%s: %,d blocks demoted, %,d promoted, of these %,d for other nodes,"
                         + " %,d that could not be made durable; %,d recovered at a start, %,d damaged%n",
                 tiers.fileBlocks(),
+                tiers.vram() == null
+                        ? ""
+                        : String.format(Locale.ROOT, ", VRAM (%s) of %,d",
+                                tiers.vram().kind().name().toLowerCase(Locale.ROOT), tiers.vram().blocks()),
                 tiers.restarts() ? ", all processes killed after each pass and started again" : "",
                 sum(Counter.BLOCKS_DEMOTED), sum(Counter.BLOCKS_PROMOTED), sum(Counter.BLOCKS_WANTED),
                 sum(Counter.DEMOTIONS_FAILED), sum(Counter.BLOCKS_RECOVERED), sum(Counter.BLOCKS_DAMAGED));

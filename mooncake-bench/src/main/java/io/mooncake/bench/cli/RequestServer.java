@@ -5,14 +5,17 @@ import io.mooncake.bench.cli.Trace.Request;
 import io.mooncake.core.BlockStore;
 import io.mooncake.core.Destination;
 import io.mooncake.core.Piece;
+import io.mooncake.core.Placement;
 import io.mooncake.core.PrefixMatch;
 import io.mooncake.core.TransferOptions;
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
@@ -34,11 +37,15 @@ import java.util.Objects;
  *                 └ on another:   pulled into this node's pool, used in place
  * </pre>
  *
- * <p>A match holds the local blocks of the run until the run has been read, so that pulling a later block cannot evict an earlier one.
+ * <p>Where the node has a device's memory, that is the pool in which blocks are used and written, and they are copied out to be verified.
+ *
+ * <p>A match holds the local blocks of the run until the run has been read, so that pulling a later block cannot evict an earlier one. On a device
+ * it does not, since the run may be as long as there is room.
  * After each request all of its blocks are touched in order, and what it changed is announced before it has been served.
  */
 final class RequestServer {
     private static final Duration HOLD = Duration.ofMinutes(10);
+    private static final Duration NO_HOLD = Duration.ofNanos(1);
     private static final int MOST_PULLS = 8;
     private static final Duration ANNOUNCE = Duration.ofSeconds(30);
 
@@ -108,7 +115,8 @@ final class RequestServer {
     /** Reads the unbroken leading run; the number of its blocks that were read and right. */
     private int readPrefix(Member member, Request request, List<BlockId> blocks, AccessPath localPath) {
         int run = 0;
-        try (PrefixMatch match = member.node().store().match(blocks, HOLD)) {
+        Duration ttl = place(member).equals(Placement.VRAM) ? NO_HOLD : HOLD;
+        try (PrefixMatch match = member.node().store().match(blocks, ttl)) {
             while (run < match.hits()) {
                 BlockRef ref = Objects.requireNonNull(match.ref(run));
                 if (!read(member, ref, request.hashId(run), path(member, ref, localPath))) {
@@ -122,17 +130,26 @@ final class RequestServer {
 
     private static AccessPath path(Member member, BlockRef ref, AccessPath localPath) {
         boolean local = ref.node().equals(member.node().id());
-        if (ref.isInFile()) {
-            return local ? AccessPath.LOCAL_FILE : AccessPath.REMOTE_FILE;
-        }
-        return local ? localPath : AccessPath.REMOTE_PULL;
+        return switch (ref.tier()) {
+            case VRAM -> local ? AccessPath.LOCAL_VRAM : AccessPath.REMOTE_VRAM;
+            case SLOW -> local ? AccessPath.LOCAL_FILE : AccessPath.REMOTE_FILE;
+            case DRAM -> !local
+                    ? AccessPath.REMOTE_PULL
+                    : place(member).equals(Placement.VRAM) ? AccessPath.LOCAL_DRAM : localPath;
+        };
+    }
+
+    /** Where the node's blocks are used. */
+    private static Placement place(Member member) {
+        return member.node().usage(Tier.VRAM).capacity() > 0 ? Placement.VRAM : Placement.DRAM;
     }
 
     private boolean read(Member member, BlockRef ref, long hashId, AccessPath path) {
         return switch (path) {
             case LOCAL_VIEW -> view(member, ref, hashId);
             case LOCAL_COPY -> copy(member, ref, hashId);
-            case REMOTE_PULL, LOCAL_FILE, REMOTE_FILE -> pull(member, ref, hashId, path);
+            case LOCAL_VRAM, LOCAL_DRAM, REMOTE_PULL, REMOTE_VRAM, LOCAL_FILE, REMOTE_FILE ->
+                pull(member, ref, hashId, path);
         };
     }
 
@@ -162,7 +179,7 @@ final class RequestServer {
             if (tries++ == MOST_PULLS) {
                 return failed(ref, "was pulled " + MOST_PULLS + " times and could not be acquired");
             }
-            if (!moved(member, Piece.replica(ref.id()))) {
+            if (!moved(member, Piece.replica(ref.id(), place(member).tier()))) {
                 return false;
             }
         } while (!member.node().store().acquire(ref.id(), member.view()));
@@ -190,7 +207,12 @@ final class RequestServer {
     private boolean verifyView(Member member, long hashId, AccessPath path, long startNs) {
         try (BlockView view = member.view()) {
             stats.path(path).record(System.nanoTime() - startNs, view.length());
-            return witness.verify(view.ref(), hashId, view.segment(), path);
+            if (view.tier() != Tier.VRAM) {
+                return witness.verify(view.ref(), hashId, view.segment(), path);
+            }
+            Piece whole = Piece.of(view.ref(), 0, Piece.WHOLE, Destination.at(member.copies(), 0));
+            return moved(member, whole)
+                    && witness.verify(view.ref(), hashId, member.copy().asSlice(0, view.length()), path);
         }
     }
 
@@ -201,11 +223,16 @@ final class RequestServer {
 
     private void write(Member member, BlockId id, long hashId) {
         long start = System.nanoTime();
-        try (BlockWriter writer = member.node().store().allocate(id, blockSize)) {
+        Placement place = place(member);
+        boolean device = place.equals(Placement.VRAM);
+        try (BlockWriter writer = member.node().store().allocate(id, blockSize, place)) {
             long allocated = System.nanoTime();
             long writing = witness.nextWriting();
-            Content.fill(writer.segment(), hashId, writing);
+            Content.fill(device ? member.copy() : writer.segment(), hashId, writing);
             long filled = System.nanoTime();
+            if (device) {
+                writer.write(0, Memory.of(member.copy()));
+            }
             BlockRef ref = writer.commit();
             stats.writes().record(System.nanoTime() - filled + allocated - start, blockSize);
             if (writer.result() == BlockWriter.Result.WRITTEN) {

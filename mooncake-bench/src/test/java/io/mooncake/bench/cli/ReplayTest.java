@@ -116,7 +116,7 @@ class ReplayTest {
         assertTrue(text.contains("\"failures\": 0,"), text);
         for (AccessPath path : AccessPath.values()) {
             assertTrue(text.contains("\"" + path.key() + "\": {"), text);
-            assertEquals(!path.isOfFiles(),
+            assertEquals(!path.isOfTiers(),
                     run.out().lines().anyMatch(line -> line.strip().matches(path.label() + " +[1-9].*")), run::out);
         }
         assertTrue(text.contains("\"" + Counter.BYTES_PULLED + "\": "), text);

@@ -6,11 +6,11 @@ public enum Counter {
     BLOCKS_WRITTEN,
     /** Blocks committed as copies of another node's. */
     BLOCKS_REPLICATED,
-    /** Blocks of this node's memory that became durable in its file. */
+    /** Blocks that came into a slower tier of this node, a step each: out of device memory into host memory, out of that durably into the file. */
     BLOCKS_DEMOTED,
-    /** Blocks that came from this node's file into its memory. */
+    /** Blocks that came into a faster tier of this node, a step each. */
     BLOCKS_PROMOTED,
-    /** Blocks that other nodes asked this one to bring up from its file. */
+    /** Blocks that other nodes asked this one to bring into its host memory, up from its file or down from its device. */
     BLOCKS_WANTED,
     /** Copies of blocks that other nodes took because they were asked to. */
     BLOCKS_COPIED_OUT,
@@ -20,11 +20,11 @@ public enum Counter {
     BLOCKS_RECOVERED,
     /** Blocks that the file's journal named when the node started, and whose bytes were others: they are gone. */
     BLOCKS_DAMAGED,
-    /** Blocks that could not be made durable before their memory was needed, and were dropped. */
+    /** Blocks that could not be brought into a slower tier before their room was needed, and were dropped. */
     DEMOTIONS_FAILED,
-    /** Bytes of blocks that became durable in the file. */
+    /** Bytes of blocks that came into a slower tier. */
     BYTES_DEMOTED,
-    /** Bytes of blocks that came from the file into memory. */
+    /** Bytes of blocks that came into a faster tier. */
     BYTES_PROMOTED,
     /** Blocks that were fetched ahead of their use. */
     BLOCKS_PREFETCHED,

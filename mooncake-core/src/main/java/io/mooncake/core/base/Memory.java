@@ -77,6 +77,12 @@ public sealed interface Memory {
      */
     record DeviceMemory(int device, long address, long length, @Nullable DmaBuf dmaBuf) implements Memory {
         /**
+         * Regions of pools on devices are numbered from here on, up to those of files, others below: whoever has a reference sees that its node
+         * has to bring the block into host memory first.
+         */
+        public static final int FIRST_REGION = 1 << 29;
+
+        /**
          * A device's memory that no other device reaches.
          *
          * @param device the device's number

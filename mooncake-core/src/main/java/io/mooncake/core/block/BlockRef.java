@@ -1,5 +1,6 @@
 package io.mooncake.core.block;
 
+import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -76,12 +77,23 @@ public record BlockRef(BlockId id, Version version, NodeId node, int region, lon
     }
 
     /**
-     * Whether the block is in a file of its node, where only that node reads it: others ask for it, and it comes up into memory.
+     * Where the block is, as seen from its own node. Out of DRAM others read it; what is in another tier they ask for, and it comes there first.
      *
      * @return as the region's number says
      */
+    public Tier tier() {
+        return region >= FileMemory.FIRST_REGION
+                ? Tier.SLOW
+                : region >= DeviceMemory.FIRST_REGION ? Tier.VRAM : Tier.DRAM;
+    }
+
+    /**
+     * Whether the block is in a file of its node.
+     *
+     * @return whether that is its {@link #tier()}
+     */
     public boolean isInFile() {
-        return region >= FileMemory.FIRST_REGION;
+        return tier() == Tier.SLOW;
     }
 
     /**

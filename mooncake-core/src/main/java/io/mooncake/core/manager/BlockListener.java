@@ -16,18 +16,18 @@ public interface BlockListener {
     }
 
     /**
-     * A block is in the table. One that is in two tiers is reported for each.
+     * A block is in the table. One that is in several tiers is reported for each.
      *
      * @param ref where
-     * @param fastest whether this is what others are to ask for: false when it is in a faster tier, too
+     * @param forOthers whether this is what others are to ask for: false when it is in a tier, too, that they read better
      */
-    void onWritten(BlockRef ref, boolean fastest);
+    void onWritten(BlockRef ref, boolean forOthers);
 
     /**
      * A block that was reported written is not there any more.
      *
      * @param ref where it was
-     * @param left where the same version still is, in a slower tier; null = nowhere
+     * @param left where the same version still is, in another tier, which others are to ask for from now on; null = nowhere, or they do already
      * @param reason why
      */
     void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason);

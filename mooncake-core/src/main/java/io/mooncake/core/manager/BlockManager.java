@@ -58,45 +58,59 @@ public final class BlockManager {
     // ---- writing
 
     /**
+     * Takes a slot of host memory and the right to an id.
+     *
+     * @param id what will be written
+     * @param length room needed, bytes
+     * @param ttlNs how long the id is this writer's alone, nanoseconds, positive
+     * @return the writer
+     * @throws MooncakeException as {@link #allocate(BlockId, long, Tier, long)}
+     */
+    public BlockWriter allocate(BlockId id, long length, long ttlNs) {
+        return writers.allocate(id, length, Tier.DRAM, ttlNs);
+    }
+
+    /**
      * Takes a slot and the right to an id. Waits for a slot if there is none.
      *
      * @param id what will be written
      * @param length room needed, bytes
+     * @param tier that the node has
      * @param ttlNs how long the id is this writer's alone, nanoseconds, positive
      * @return the writer
      * @throws MooncakeException INVALID_ARGUMENT or OUT_OF_BOUNDS for the length (there are no empty blocks), IN_USE when another
      *     writer has the id, OUT_OF_MEMORY with the reason when no slot became free in time, TIMEOUT when the thread was
      *     interrupted while it waited (its flag stays set), CLOSED
      */
-    public BlockWriter allocate(BlockId id, long length, long ttlNs) {
-        return writers.allocate(id, length, ttlNs);
+    public BlockWriter allocate(BlockId id, long length, Tier tier, long ttlNs) {
+        return writers.allocate(id, length, tier, ttlNs);
     }
 
     /**
-     * Takes a slot for a copy of another node's block, without waiting. Writers' rights to ids don't matter here.
+     * Takes a slot for a copy of another node's block, or of this node's in another tier, without waiting. Writers' rights to ids don't matter
+     * here.
      *
-     * @param id the block
-     * @param version the source's
-     * @param length its bytes
-     * @param tier where the copy goes; to SLOW only a copy of what is here in another tier
+     * @param source the block; when that is of this node and in a faster tier, the copy counts only while the version is in the table
+     * @param tier where the copy goes; to SLOW only from a faster tier of this node
      * @return the writer; null when there is no slot now (the conductor was asked to evict for it)
-     * @throws MooncakeException as {@link #allocate}, for the length; CLOSED
+     * @throws MooncakeException as {@link #allocate(BlockId, long, Tier, long)}, for the length; CLOSED
      */
-    public @Nullable ReplicaWriter allocateReplica(BlockId id, Version version, long length, Tier tier) {
-        return writers.allocateReplica(id, version, length, tier);
+    public @Nullable ReplicaWriter allocateReplica(BlockRef source, Tier tier) {
+        boolean down = source.node().equals(config.self()) && source.tier().compareTo(tier) < 0;
+        return writers.allocateReplica(source.id(), source.version(), source.length(), tier, down);
     }
 
     /**
-     * The same for a copy in memory.
+     * The same for a copy of another node's block in host memory.
      *
      * @param id the block
      * @param version the source's
      * @param length its bytes
-     * @return as {@link #allocateReplica(BlockId, Version, long, Tier)}
+     * @return as {@link #allocateReplica(BlockRef, Tier)}
      * @throws MooncakeException as that
      */
     public @Nullable ReplicaWriter allocateReplica(BlockId id, Version version, long length) {
-        return writers.allocateReplica(id, version, length, Tier.DRAM);
+        return writers.allocateReplica(id, version, length, Tier.DRAM, false);
     }
 
     /**
@@ -126,7 +140,7 @@ public final class BlockManager {
      *
      * @param id the block
      * @param reusable a view of this manager's that holds none
-     * @return false when the block is not here, or only in a tier that has no addresses
+     * @return false when the block is not here, or only in a tier that has no addresses; of several the fastest is pinned
      * @throws MooncakeException INVALID_ARGUMENT or ILLEGAL_STATE for the view, IN_USE when the block has all the pins it can have, CLOSED
      */
     public boolean acquire(BlockId id, BlockView reusable) {
@@ -145,6 +159,25 @@ public final class BlockManager {
     public boolean acquire(BlockRef ref, BlockView reusable) {
         PinnedView view = empty(reusable);
         return taken(view, table.pin(ref));
+    }
+
+    /**
+     * Pins the block of an id where a device has an address of it.
+     *
+     * @param id the block
+     * @param reusable a view of this manager's that holds none
+     * @param device its number
+     * @return false when the block is not here, or nowhere that the device reads in place
+     * @throws MooncakeException as {@link #acquire(BlockId, BlockView)}
+     */
+    public boolean acquire(BlockId id, BlockView reusable, int device) {
+        PinnedView view = empty(reusable);
+        Entry pinned = table.pin(id);
+        if (pinned != null && !pinned.space.isAddressableOn(device)) {
+            table.unpin(pinned);
+            return false;
+        }
+        return taken(view, pinned);
     }
 
     /**
@@ -311,7 +344,7 @@ public final class BlockManager {
     public int reset(int saltTag) {
         table.checkOpen();
         int removed = 0;
-        for (Entry entry : table.blocks.values()) {
+        for (Entry entry : table.blocks.all()) {
             removed += entry.ref.id().saltTag() == saltTag && evict(entry.ref.id()) ? 1 : 0;
         }
         return removed;
@@ -338,19 +371,25 @@ public final class BlockManager {
      */
     public boolean drop(BlockRef ref) {
         table.checkOpen();
-        return table.removeCopy(ref);
+        Entry top = table.blocks.get(ref.id());
+        Entry entry = top == null ? null : top.at(ref);
+        return entry != null && table.removeCopy(entry, SlotTable.REQUESTED);
     }
 
     /**
-     * Gives up the memory of a block that is durable below it, as soon as nobody has it pinned. Of a block that is not, or that is another
-     * version by then, nothing is given up.
+     * Gives up the copies of a block above a tier that it is in, each as soon as nobody has it pinned. Of a block that is not there, or that is
+     * another version by then, nothing is given up.
      *
      * @param id the block
      * @param version which writing of it
+     * @param tier where it stays
      */
-    public void sink(BlockId id, Version version) {
+    public void sink(BlockId id, Version version, Tier tier) {
         Entry entry = table.blocks.get(id);
-        if (entry != null && !entry.slow && entry.ref.version().equals(version)) {
+        if (entry == null || !entry.ref.version().equals(version) || entry.in(tier) == null) {
+            return;
+        }
+        for (; entry != null && entry.isFasterThan(tier); entry = entry.below()) {
             caretaker.sink(entry);
         }
     }
@@ -370,7 +409,7 @@ public final class BlockManager {
         List<Entry> held = new ArrayList<>(ids.size());
         for (BlockId id : List.copyOf(ids)) {
             Entry top = table.blocks.get(id);
-            Entry entry = top == null || top.slow == (tier == Tier.SLOW) ? top : tier == Tier.SLOW ? top.below() : null;
+            Entry entry = top == null ? null : top.in(tier);
             if (entry == null || !table.hold(entry)) {
                 break;
             }
@@ -416,31 +455,59 @@ public final class BlockManager {
     // ---- looking
 
     /**
-     * Whether a version is in a tier, or, asked for DRAM, where it can be addressed.
+     * Whether a version is in a tier.
      *
-     * @param ref of any tier of this node
+     * @param ref of that version, in any tier of any node
      * @param tier which
      * @return false when it is not, or not any more
      */
     public boolean isIn(BlockRef ref, Tier tier) {
-        Entry entry = table.blocks.get(ref.id());
-        return entry != null && entry.ref.version().equals(ref.version())
-                && (entry.slow ? tier == Tier.SLOW : tier != Tier.SLOW || entry.below() != null);
+        Entry top = named(ref);
+        return top != null && top.in(tier) != null;
     }
 
     /**
-     * Where a reference of this node points to.
+     * The copy of a version that one in another tier is best made of: the nearest that is faster, else the fastest.
      *
-     * @param ref of this node
-     * @return its tier
+     * @param ref of that version, in any tier of any node
+     * @param tier for which
+     * @return null when the version is not here
      */
-    public Tier tier(BlockRef ref) {
-        Space space = table.space(ref.region());
-        return space == null ? Tier.DRAM : space.pool().tier();
+    public @Nullable BlockRef nearest(BlockRef ref, Tier tier) {
+        Entry top = named(ref);
+        return top == null ? null : top.isFasterThan(tier) ? top.lastAbove(tier).ref : top.ref;
     }
 
     /**
-     * What makes blocks durable that are to be evicted; without, they are dropped. Before the conductor begins.
+     * Where a version is, the fastest tier first.
+     *
+     * @param id the block
+     * @return references of this node; empty when it has none
+     */
+    public List<BlockRef> copies(BlockId id) {
+        List<BlockRef> copies = new ArrayList<>(1);
+        for (Entry entry = table.blocks.get(id); entry != null; entry = entry.below()) {
+            copies.add(entry.ref);
+        }
+        return copies;
+    }
+
+    private @Nullable Entry named(BlockRef ref) {
+        Entry top = table.blocks.get(ref.id());
+        return top != null && top.ref.version().equals(ref.version()) ? top : null;
+    }
+
+    /**
+     * Which tiers there are.
+     *
+     * @return the same ones always
+     */
+    public Tiers tiers() {
+        return table.tiers;
+    }
+
+    /**
+     * What brings blocks down that are to be evicted; without, they are dropped. Before the conductor begins.
      *
      * @param demoter the conductor's
      */
@@ -528,16 +595,15 @@ public final class BlockManager {
     }
 
     /**
-     * How many bytes of blocks are in a tier; those that are in two count in each. Looks at every block.
+     * How many bytes of blocks are in a tier; those that are in several count in each. Looks at every block.
      *
      * @param tier which
      * @return valid bytes
      */
     public long bytes(Tier tier) {
         long bytes = 0;
-        for (Entry entry : table.blocks.values()) {
-            boolean isThere = entry.slow == (tier == Tier.SLOW) || (tier == Tier.SLOW && entry.below() != null);
-            bytes += isThere ? entry.ref.length() : 0;
+        for (Entry top : table.blocks.all()) {
+            bytes += top.in(tier) == null ? 0 : top.ref.length();
         }
         return bytes;
     }
@@ -548,7 +614,7 @@ public final class BlockManager {
      * @return a copy, in no order
      */
     public List<BlockRef> written() {
-        return table.blocks.values().stream().map(entry -> entry.ref).toList();
+        return table.blocks.all().stream().map(entry -> entry.ref).toList();
     }
 
     /**

@@ -147,8 +147,9 @@ final class Caretaker {
 
     /** Told in one step, so that nobody thinks that it is gone; unless whatever took it out of the table has been told already. */
     private void moved(Entry from) {
-        Entry to = table.blocks.get(from.ref.id());
-        if (to == null || to.slow || !to.ref.version().equals(from.ref.version())
+        Entry top = table.blocks.get(from.ref.id());
+        Entry to = top == null || !top.ref.version().equals(from.ref.version()) ? null : top.in(from.tier);
+        if (to == null
                 || (flags[from.slot] & (ANNOUNCED | DETACHED)) != ANNOUNCED || (flags[to.slot] & ANNOUNCED) != 0) {
             return;
         }
@@ -162,18 +163,13 @@ final class Caretaker {
     private void announce(Entry entry) {
         if ((flags[entry.slot] & ANNOUNCED) != 0) {
             evictor.changed(entry.slot);
-        } else if (isNamed(entry)) {
+        } else if (table.names(entry)) {
             // Else whoever took it out of the table, or is about to put it in, marks the slot after that.
             flags[entry.slot] |= ANNOUNCED;
             evictor.arrived(entry.slot);
-            listener.onWritten(entry.ref, entry.equals(table.blocks.get(entry.ref.id())));
+            Entry top = table.blocks.get(entry.ref.id());
+            listener.onWritten(entry.ref, top != null && entry.equals(top.forOthers()));
         }
-    }
-
-    /** By the table, or by its entry for a faster tier. */
-    private boolean isNamed(Entry entry) {
-        Entry there = table.blocks.get(entry.ref.id());
-        return there == entry || (there != null && there.below() == entry);
     }
 
     private void detach(Entry entry, EvictReason reason, boolean counted) {
@@ -197,10 +193,19 @@ final class Caretaker {
         }
     }
 
-    /** Where else, further down, the version of an entry is that is about to go. */
+    /** What others are to ask for in the place of an entry that is about to go; null where they never asked for that, or nothing is left. */
     private @Nullable BlockRef left(Entry entry) {
-        Entry there = entry.slow ? null : table.blocks.get(entry.ref.id());
-        return there != null && there.slow && there.ref.version().equals(entry.ref.version()) ? there.ref : null;
+        Entry top = table.blocks.get(entry.ref.id());
+        if (top == null || !top.ref.version().equals(entry.ref.version())) {
+            return null;
+        }
+        Entry best = top.forOthers();
+        if ((flags[best.slot] & ANNOUNCED) == 0) {
+            // Known before the other one is gone, and so that its own end will be told.
+            announce(best);
+        }
+        boolean wasBest = entry.tier == Tier.DRAM || (!entry.slow && best.slow);
+        return wasBest ? best.ref : null;
     }
 
     /**

@@ -75,7 +75,7 @@ final class Closing {
     }
 
     private void drain() {
-        for (Entry entry : table.blocks.values()) {
+        for (Entry entry : table.blocks.all()) {
             table.remove(entry, SlotTable.REQUESTED);
         }
         work();

@@ -272,7 +272,7 @@ final class Compactor {
 
     private @Nullable Entry movable(Space space, int slot) {
         Entry entry = isSettled.test(slot) ? table.entry(slot) : null;
-        return entry != null && isFree(space, entry) && entry.equals(table.blocks.get(entry.ref.id())) ? entry : null;
+        return entry != null && isFree(space, entry) && table.names(entry) ? entry : null;
     }
 
     private boolean isFree(Space space, Entry entry) {

@@ -3,26 +3,15 @@ package io.mooncake.core.manager;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import java.lang.foreign.MemorySegment;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the table knows of a block: where it is, in which generation of the slot; and where else, in a slower tier, the same version is. Immutable
- * but for that; compared by identity.
+ * What the table knows of a block in one tier: where it is, in which generation of the slot; and where else, in slower tiers, the same version
+ * is. Immutable but for that, which {@link Copies} alone changes, while it leads here; compared by identity.
  */
 final class Entry {
-    private static final VarHandle BELOW;
-
-    static {
-        try {
-            BELOW = MethodHandles.lookup().findVarHandle(Entry.class, "below", Entry.class);
-        } catch (ReflectiveOperationException e) {
-            throw new ExceptionInInitializerError(e);
-        }
-    }
-
     final Space space;
     final int slot;
     final long generation;
@@ -30,14 +19,15 @@ final class Entry {
     final long address;
     /** The valid bytes, made once so that no view makes them; null when the host can't address them. */
     final @Nullable MemorySegment bytes;
+    final Tier tier;
     /** Readable only by a transfer. */
     final boolean slow;
 
-    /** Durable there. Whoever takes it away sees to its slot. */
     private volatile @Nullable Entry below;
 
     Entry(Lease lease, BlockRef ref) {
         space = lease.space();
+        tier = space.pool().tier();
         slow = space.isSlow();
         slot = lease.slot();
         generation = lease.generation();
@@ -52,14 +42,57 @@ final class Entry {
         return below;
     }
 
-    /** False when there is one already. */
-    boolean putBelow(Entry durable) {
-        return BELOW.compareAndSet(this, (Entry) null, durable);
+    /** For {@link Copies}. */
+    void putAbove(@Nullable Entry slower) {
+        below = slower;
     }
 
-    /** False when it is not that one, or not any more. */
-    boolean takeBelow(@Nullable Entry durable) {
-        return durable != null && BELOW.compareAndSet(this, durable, (Entry) null);
+    boolean isFasterThan(Tier other) {
+        return tier.compareTo(other) < 0;
+    }
+
+    /** The copy in a tier, from this one on down. */
+    @Nullable
+    Entry in(Tier wanted) {
+        Entry entry = this;
+        while (entry != null && entry.isFasterThan(wanted)) {
+            entry = entry.below;
+        }
+        return entry != null && entry.tier == wanted ? entry : null;
+    }
+
+    /** The last one above a tier, from this one, which is faster, on down. */
+    Entry lastAbove(Tier wanted) {
+        Entry above = this;
+        for (Entry next = below; next != null && next.isFasterThan(wanted); next = next.below) {
+            above = next;
+        }
+        return above;
+    }
+
+    /** What a reference names, from this one on down. */
+    @Nullable
+    Entry at(BlockRef wanted) {
+        Entry entry = this;
+        while (entry != null && !entry.ref.equals(wanted)) {
+            entry = entry.below;
+        }
+        return entry;
+    }
+
+    /** Whether an entry is in the chain from this one on down. */
+    boolean leadsTo(Entry other) {
+        Entry entry = this;
+        while (entry != null && entry != other) {
+            entry = entry.below;
+        }
+        return entry != null;
+    }
+
+    /** Of the chain from here on down what other nodes are to ask for: host memory, which they read; the rest has to come there first. */
+    Entry forOthers() {
+        Entry memory = in(Tier.DRAM);
+        return memory == null ? this : memory;
     }
 
     int localSlot() {

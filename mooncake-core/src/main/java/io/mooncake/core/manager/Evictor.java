@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Evicts by policy, for whoever needs room in a tier. The conductor's, but for {@link #want}.
  *
- * <p>Where there is a slower tier, a victim is made durable there before it goes; meanwhile its room counts as good as free, so that not
- * more leave than need be. That takes its time where the slower tier is in the way: then what needs no demotion goes, and, for who waits for
+ * <p>Where there is a slower tier, a victim that is in no other one is brought there before it goes, into a file durably; meanwhile its room
+ * counts as good as free, so that not more leave than need be. That takes its time where the slower tier is in the way: then what needs no demotion goes, and, for who waits for
  * room and would get none else, what cannot be made durable.
  */
 final class Evictor {
@@ -37,6 +37,8 @@ final class Evictor {
 
     /** Blocks that are made durable at a time. */
     private static final int MAX_LEAVING = 16;
+    /** Device memory keeps one slot of so many free for who writes or loads. */
+    private static final int VRAM_SPARE_SHARE = 16;
     /** A slow tier keeps one slot of so many free, and at least one: so what is demoted never waits for long. */
     private static final int SLOW_SPARE_SHARE = 64;
     private static final int TIERS = Tier.values().length;
@@ -54,10 +56,11 @@ final class Evictor {
     private final ArrayDeque<Leaving> leaving = new ArrayDeque<>();
     /** How long what leaves counts as good as gone: less than who allocates waits. */
     private final long patienceNs;
-    /** Of {@link #leaving}, those that count so. */
-    private int leavingSoon;
+    /** By tier: how many are {@link #leaving}, and how many of them count so. */
+    private final int[] leavingAll = new int[TIERS];
+    private final int[] leavingSoon = new int[TIERS];
     private long nowNs;
-    /** Blocks that are to leave memory, being durable below. */
+    /** Copies that are to leave their tier, being in a slower one. */
     private final ConcurrentLinkedQueue<Entry> toSink = new ConcurrentLinkedQueue<>();
     private final ArrayDeque<Entry> sinking = new ArrayDeque<>();
     private @Nullable Demoter demoter;
@@ -95,9 +98,10 @@ final class Evictor {
         int classes = 0;
         for (Space space : table.spaces) {
             int firstClass = classes;
-            if (space.isSlow()) {
-                cachedBlocks[Tier.SLOW.ordinal()] += space.pool().slots()
-                        - Math.max(1, space.pool().slots() / SLOW_SPARE_SHARE);
+            Tier tier = space.pool().tier();
+            if (tier != Tier.DRAM) {
+                int share = tier == Tier.SLOW ? SLOW_SPARE_SHARE : VRAM_SPARE_SHARE;
+                cachedBlocks[tier.ordinal()] += space.pool().slots() - Math.max(1, space.pool().slots() / share);
             }
             for (int slot = space.first(); slot < space.end(); slot++) {
                 long bytes = space.pool().ranges() == null
@@ -175,7 +179,7 @@ final class Evictor {
         return best >= 0 && wanted.get(at) < length && wanted.getAndAccumulate(at, length, Math::max) < length;
     }
 
-    /** Any thread: the block leaves memory as soon as nobody has it pinned, if it is durable below by then. */
+    /** Any thread: the copy goes as soon as nobody has it pinned, if there is one in a slower tier by then. */
     void sink(Entry entry) {
         toSink.add(entry);
     }
@@ -277,9 +281,7 @@ final class Evictor {
 
     private boolean isNeeded() {
         if (need < TIERS) {
-            boolean demotes = need == Tier.DRAM.ordinal();
-            return blocks[need] - (demotes ? leavingSoon : 0) > cachedBlocks[need]
-                    && !(demotes && leavingSoon == MAX_LEAVING);
+            return blocks[need] - leavingSoon[need] > cachedBlocks[need] && leavingSoon[need] < MAX_LEAVING;
         }
         long bytes = wanted.get(need - TIERS);
         if (bytes == 0) {
@@ -290,7 +292,7 @@ final class Evictor {
             wanted.set(need - TIERS, 0);
             return false;
         }
-        return (tierOf[wantedClass] != Tier.DRAM || leavingSoon == 0) && !compacts(tierOf[wantedClass], bytes);
+        return leavingSoon[tierOf[wantedClass].ordinal()] == 0 && !compacts(tierOf[wantedClass], bytes);
     }
 
     private int wantedClass() {
@@ -345,15 +347,18 @@ final class Evictor {
         }
         boolean free = !entry.space.isPinnedElsewhere(slot)
                 && table.words.get(slot) == ControlWords.word(entry.generation, BlockState.WRITTEN, 0);
-        if (free && !entry.slow && entry.below() == null && demoter != null) {
+        Tier down = table.tiers.below(entry.tier);
+        if (free && down != null && demoter != null && isAlone(entry)) {
+            int tier = entry.tier.ordinal();
             // Where one is late the slower tier is in the way: others would only wait behind it.
-            boolean begins = leavingSoon == leaving.size() && leavingSoon < MAX_LEAVING;
-            BooleanSupplier over = begins ? demoter.demote(entry.ref) : null;
+            boolean begins = leavingSoon[tier] == leavingAll[tier] && leavingSoon[tier] < MAX_LEAVING;
+            BooleanSupplier over = begins ? demoter.demote(entry.ref, down) : null;
             if (over != null) {
                 unseat(slot);
                 flag(slot, LEAVING);
                 leaving.add(new Leaving(entry, table.words.lastUse(slot), over, nowNs));
-                leavingSoon++;
+                leavingAll[tier]++;
+                leavingSoon[tier]++;
                 return true;
             }
             free = false;
@@ -364,6 +369,13 @@ final class Evictor {
             return false;
         }
         return true;
+    }
+
+    /** Whether the block is in no other tier, or only in one that it is just leaving for this one. */
+    private boolean isAlone(Entry entry) {
+        Entry top = table.blocks.get(entry.ref.id());
+        return entry.below() == null && top != null
+                && (top == entry || (flags[top.slot] == LEAVING && top.leadsTo(entry)));
     }
 
     /** False when somebody has it pinned. */
@@ -379,7 +391,8 @@ final class Evictor {
             counters.increment(table.words.uses(slot) > 0 ? Counter.PREFETCHES_USED : Counter.PREFETCHES_WRONG);
         }
         flag(slot, 0);
-        boolean removed = leavesTable(entry);
+        table.goesOnBelow(entry);
+        boolean removed = table.blocks.takeOut(entry);
         entry.space.guards().evicted(entry.localSlot(), entry.generation);
         if (removed) {
             evicted.accept(entry);
@@ -388,31 +401,18 @@ final class Evictor {
         return true;
     }
 
-    /** What is below comes up in the same step. */
-    private boolean leavesTable(Entry entry) {
-        Entry below = entry.below();
-        if (below != null) {
-            table.words.inherits(below.slot, entry.slot);
-            changed(below.slot);
-            return table.blocks.replace(entry.ref.id(), entry, below);
-        }
-        if (table.blocks.remove(entry.ref.id(), entry)) {
-            return true;
-        }
-        Entry above = entry.slow ? table.blocks.get(entry.ref.id()) : null;
-        return above != null && above.takeBelow(entry);
-    }
-
-    /** What is durable now goes, unless it was used again meanwhile; what could not be made durable goes, too. */
+    /** What is further down now goes, unless it was used again meanwhile; what could not be brought there goes, too. */
     private int endLeaving() {
         int ended = 0;
-        leavingSoon = 0;
+        Arrays.fill(leavingAll, 0);
+        Arrays.fill(leavingSoon, 0);
         for (int left = leaving.size(); left > 0; left--) {
             Leaving next = leaving.remove();
             Entry entry = next.entry;
             if (!next.over.getAsBoolean()) {
                 leaving.add(next);
-                leavingSoon += isLate(next) ? 0 : 1;
+                leavingAll[entry.tier.ordinal()]++;
+                leavingSoon[entry.tier.ordinal()] += isLate(next) ? 0 : 1;
             } else if (isLeaving(entry)) {
                 ended++;
                 boolean durable = entry.below() != null;
@@ -456,12 +456,12 @@ final class Evictor {
         for (int left = sinking.size(); left > 0; left--) {
             Entry entry = sinking.remove();
             Entry now = table.blocks.get(entry.ref.id());
-            if (now != null && !now.slow && now.ref.version().equals(entry.ref.version())) {
+            if (now != null && now.ref.version().equals(entry.ref.version())) {
                 // Where it is now, if it was moved.
-                entry = now;
+                now = now.in(entry.tier);
+                entry = now == null ? entry : now;
             }
-            boolean isAbove = table.entry(entry.slot) == entry && entry.below() != null
-                    && table.blocks.get(entry.ref.id()) == entry;
+            boolean isAbove = table.entry(entry.slot) == entry && entry.below() != null && table.names(entry);
             // One that was not announced yet is looked at again, as one is that is pinned.
             if (isAbove && (flags[entry.slot] == 0 || !evictNow(entry))) {
                 sinking.add(entry);

@@ -2,6 +2,7 @@ package io.mooncake.core.manager;
 
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.Tier;
 
 /**
  * A slot that is ALLOCATED: whoever has the lease is its only writer. Ends once, by being sealed, given back, or quarantined and later
@@ -14,6 +15,10 @@ import io.mooncake.core.block.BlockId;
  * @param length bytes asked for
  */
 record Lease(Space space, int slot, long generation, BlockId id, long length) {
+    boolean isFasterThan(Tier other) {
+        return space.pool().tier().compareTo(other) < 0;
+    }
+
     int localSlot() {
         return slot - space.first();
     }

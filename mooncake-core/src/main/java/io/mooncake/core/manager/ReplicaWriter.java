@@ -12,7 +12,7 @@ import io.mooncake.core.transfer.Region;
 import java.util.concurrent.atomic.AtomicReference;
 
 /**
- * The one-shot right to fill a slot with a copy of another node's block. Any thread; each end is reached once, by whoever is first.
+ * The one-shot right to fill a slot with a copy of another node's block, or of one in another tier of this node. Any thread; each end is reached once, by whoever is first.
  *
  * <pre>
  *   OPEN ── commit ─▶ COMMITTED       its bytes, or those that were there, are the block
@@ -29,13 +29,15 @@ public final class ReplicaWriter {
     private final Writers writers;
     private final Lease lease;
     private final Version version;
+    private final boolean down;
     private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.OPEN);
     private volatile Result result = Result.OPEN;
 
-    ReplicaWriter(Writers writers, Lease lease, Version version) {
+    ReplicaWriter(Writers writers, Lease lease, Version version, boolean down) {
         this.writers = writers;
         this.lease = lease;
         this.version = version;
+        this.down = down;
     }
 
     /**
@@ -114,7 +116,7 @@ public final class ReplicaWriter {
 
     private BlockRef publish() {
         try {
-            Published published = writers.publishReplica(lease, version);
+            Published published = writers.publishReplica(lease, version, down);
             result = published.result();
             return published.entry().ref;
         } finally {

@@ -17,8 +17,6 @@ import io.mooncake.core.pool.RangeBook;
 import io.mooncake.core.pool.Stored;
 import io.mooncake.core.transfer.UnitChecksums;
 import java.util.List;
-import java.util.Objects;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -46,10 +44,11 @@ final class SlotTable {
 
     final NodeId self;
     final Space[] spaces;
+    final Tiers tiers;
     final int slots;
     final ControlWords words;
     final MarkStack marks;
-    final ConcurrentHashMap<BlockId, Entry> blocks = new ConcurrentHashMap<>();
+    final Copies blocks = new Copies();
     final ForetoldUses foretold;
     final StreamEnds streamEnds = new StreamEnds();
     /** The highest version counter of what was kept from before this process. */
@@ -76,6 +75,7 @@ final class SlotTable {
             spaces[i] = new Space(binding.pool(), binding.region(), binding.foreignPins(), first);
             first = Math.addExact(first, binding.pool().slots());
         }
+        tiers = new Tiers(spaces);
         slots = first;
         words = new ControlWords(slots);
         marks = new MarkStack(slots);
@@ -205,21 +205,20 @@ final class SlotTable {
     Published publish(Lease lease, Version version, long validBytes, boolean held, boolean sameContent) {
         sumUp(lease, validBytes);
         Entry own = seal(lease, version, validBytes, held);
-        BlockId id = lease.id();
         while (true) {
-            Entry there = blocks.putIfAbsent(id, own);
+            Entry there = blocks.putIfAbsent(own);
             if (there == null) {
                 mark(own.slot);
                 return new Published(Result.WRITTEN, own);
             }
             int order = sameContent ? 0 : version.compareTo(there.ref.version());
             if (order > 0) {
-                if (blocks.replace(id, there, own)) {
+                if (blocks.replace(there, own)) {
                     mark(own.slot);
-                    retire(there, REPLACED);
+                    retireAll(there, REPLACED);
                     return new Published(Result.WRITTEN, own);
                 }
-            } else if (order == 0 && there.slow) {
+            } else if (order == 0 && own.isFasterThan(there.tier)) {
                 if (comesAbove(own, there)) {
                     return new Published(Result.WRITTEN, own);
                 }
@@ -231,7 +230,7 @@ final class SlotTable {
                 throw tooManyPins(there);
             } else {
                 // A policy is evicting it: help, so as not to wait for the conductor.
-                remove(there, REPLACED);
+                removeCopy(there, REPLACED);
             }
         }
     }
@@ -271,24 +270,22 @@ final class SlotTable {
     /** The block is in a slower tier: it is in this one, too, from now on. False when it is not there any more. */
     private boolean comesAbove(Entry own, Entry there) {
         boolean same = own.ref.version().equals(there.ref.version());
-        boolean stays = same && own.putBelow(there);
-        if (!blocks.replace(own.ref.id(), there, own)) {
-            own.takeBelow(there);
+        if (!(same ? blocks.putAbove(there, own) : blocks.replace(there, own))) {
             return false;
         }
         mark(own.slot);
-        if (!stays) {
-            retire(there, REPLACED);
+        if (!same) {
+            retireAll(there, REPLACED);
         }
         return true;
     }
 
     /**
-     * A block goes on in another place of its pool, with what is below it. False, with the lease as it was, when it is not in the table any
+     * A block's copy goes on in another place of its pool. False, with the lease as it was, when it is not in the table any
      * more. The conductor's.
      */
     boolean moved(Entry from, Lease lease) {
-        if (!from.equals(blocks.get(from.ref.id()))) {
+        if (!names(from)) {
             return false;
         }
         UnitChecksums checksums = lease.space().pool().checksums();
@@ -297,28 +294,21 @@ final class SlotTable {
         }
         Entry to = seal(lease, from.ref.version(), from.ref.length(), false);
         words.inherits(to.slot, from.slot);
-        Entry below = from.below();
-        boolean _ = below == null || to.putBelow(below);
-        if (!blocks.replace(from.ref.id(), from, to)) {
-            boolean _ = to.takeBelow(below);
-            retire(to, UNSEEN);
-            return true;
-        }
-        boolean _ = from.takeBelow(below);
-        retire(from, MOVED);
+        boolean goesOn = blocks.swap(from, to);
+        retire(goesOn ? from : to, goesOn ? MOVED : UNSEEN);
         return true;
     }
 
     /** ALLOCATED to WRITTEN in a slower tier, if the table has the version still: what was removed meanwhile does not come back. */
     Published publishBelow(Lease lease, Version version) {
+        if (!lease.space().isSlow()) {
+            // A file's are made as it is written.
+            sumUp(lease, lease.length());
+        }
         Entry own = seal(lease, version, lease.length(), false);
-        Entry there = blocks.get(lease.id());
-        if (there != null && !there.slow && there.ref.version().equals(version) && there.putBelow(own)) {
+        if (blocks.putBelow(own)) {
             mark(own.slot);
-            // Who took it out of the table meanwhile may not have seen what is below.
-            if (blocks.get(lease.id()) == there || !there.takeBelow(own)) {
-                return new Published(Result.WRITTEN, own);
-            }
+            return new Published(Result.WRITTEN, own);
         }
         withdraw(own, false);
         return new Published(Result.SUPERSEDED, own);
@@ -328,12 +318,9 @@ final class SlotTable {
     private long adopt(Space space, Stored stored) {
         Lease lease = lease(space, stored.slot(), stored.id(), stored.length());
         Entry own = seal(lease, stored.version(), stored.length(), false);
-        Entry there = blocks.putIfAbsent(stored.id(), own);
+        Entry there = blocks.putIfAbsent(own);
         if (there != null) {
-            boolean newer = own.ref.version().compareTo(there.ref.version()) > 0;
-            if (newer) {
-                blocks.put(stored.id(), own);
-            }
+            boolean newer = own.ref.version().compareTo(there.ref.version()) > 0 && blocks.replace(there, own);
             retire(newer ? there : own, UNSEEN);
         }
         mark(own.slot);
@@ -365,8 +352,9 @@ final class SlotTable {
                 long word = words.get(entry.slot);
                 if (ControlWords.state(word) != BlockState.WRITTEN
                         || ControlWords.word(entry.generation, BlockState.WRITTEN, ControlWords.pins(word)) != word) {
-                    // Evicted, and about to leave the table.
-                    return null;
+                    // Evicted, and about to leave the table, which names what is below it then.
+                    Entry below = entry.below();
+                    return below != null && pinUsed(below) ? below : null;
                 }
                 if (ControlWords.pins(word) == ControlWords.MAX_PINS) {
                     throw tooManyPins(entry);
@@ -381,10 +369,14 @@ final class SlotTable {
     @Nullable
     Entry pin(BlockRef ref) {
         Entry entry = blocks.get(ref.id());
-        if (entry != null && !entry.slow && entry.ref.version().equals(ref.version())
-                && words.pin(entry.slot, entry.generation)) {
-            words.used(entry.slot, nanoClock.getAsLong());
-            return entry;
+        if (entry != null && entry.ref.version().equals(ref.version())) {
+            Entry below = entry.below();
+            if (pinUsed(entry)) {
+                return entry;
+            }
+            if (below != null && pinUsed(below)) {
+                return below;
+            }
         }
         int slot = slotOf(ref);
         if (slot == NONE || spaceOf(slot).isSlow()) {
@@ -396,6 +388,14 @@ final class SlotTable {
             return null;
         }
         return kept;
+    }
+
+    private boolean pinUsed(Entry entry) {
+        if (entry.slow || !words.pin(entry.slot, entry.generation)) {
+            return false;
+        }
+        words.used(entry.slot, nanoClock.getAsLong());
+        return true;
     }
 
     /** Pins what a guard guards; null when the guard has another value. */
@@ -437,12 +437,12 @@ final class SlotTable {
     /** Holds exactly what a reference names, in whatever tier that is now; null when that is not in the table any more. */
     @Nullable
     Entry hold(BlockRef ref) {
-        int slot = slotOf(ref);
-        Entry entry = slot == NONE ? null : blocks.get(ref.id());
-        if (entry == null || !entry.ref.equals(ref) || !hold(entry)) {
+        Entry top = blocks.get(ref.id());
+        Entry entry = top == null ? null : top.at(ref);
+        if (entry == null || !hold(entry)) {
             return null;
         }
-        words.used(slot, nanoClock.getAsLong());
+        words.used(entry.slot, nanoClock.getAsLong());
         return entry;
     }
 
@@ -497,52 +497,51 @@ final class SlotTable {
 
     // ---- the conductor's way
 
-    /** Takes an entry out of the table if it is there; who succeeds has decided the slot's fate. */
+    /** Whether a copy is in the table still, in whatever tier. */
+    boolean names(Entry entry) {
+        Entry top = blocks.get(entry.ref.id());
+        return top != null && top.leadsTo(entry);
+    }
+
+    /** Takes a block out of the table, all of its copies, if it is there; who succeeds has decided the slots' fates. */
     boolean remove(Entry entry, long fate) {
-        if (blocks.remove(entry.ref.id(), entry)) {
-            retire(entry, fate);
+        if (blocks.remove(entry)) {
+            retireAll(entry, fate);
             return true;
         }
         return false;
     }
 
-    /** Takes away what a reference names in one tier: what is above it or below it stays. The conductor's. */
-    boolean removeCopy(BlockRef ref) {
-        Entry top = blocks.get(ref.id());
-        while (top != null && top.ref.equals(ref)) {
-            Entry below = top.below();
-            if (below == null ? remove(top, REQUESTED) : comesUp(top, below)) {
-                return true;
-            }
-            top = blocks.get(ref.id());
-        }
-        Entry below = top == null ? null : top.below();
-        if (top == null || below == null || !below.ref.equals(ref) || !top.takeBelow(below)) {
+    /** The same for a copy in one tier; what is above it or below it stays. */
+    boolean removeCopy(Entry entry, long fate) {
+        if (!blocks.takeOut(entry)) {
             return false;
         }
-        retire(below, REQUESTED);
+        goesOnBelow(entry);
+        retire(entry, fate);
         return true;
     }
 
-    /** What is below takes the place of what is above it. */
-    private boolean comesUp(Entry top, Entry below) {
-        words.inherits(below.slot, top.slot);
-        if (!blocks.replace(top.ref.id(), top, below)) {
-            return false;
+    /** What is known of the use of a copy that goes is known of the one below it from now on. */
+    void goesOnBelow(Entry entry) {
+        Entry below = entry.below();
+        if (below != null) {
+            words.inherits(below.slot, entry.slot);
+            mark(below.slot);
         }
-        boolean _ = top.takeBelow(below);
-        retire(top, REQUESTED);
-        mark(below.slot);
-        return true;
+    }
+
+    /** Nobody else changes a chain that the table does not name any more. */
+    private void retireAll(Entry first, long fate) {
+        retire(first, fate);
+        for (Entry below = first.below(); below != null; below = below.below()) {
+            retire(below, UNSEEN);
+        }
     }
 
     private void retire(Entry entry, long fate) {
         words.fate(entry.slot, fate);
         mark(entry.slot);
-        Entry below = entry.below();
-        if (entry.takeBelow(below)) {
-            retire(Objects.requireNonNull(below), UNSEEN);
-        }
     }
 
     void mark(int slot) {

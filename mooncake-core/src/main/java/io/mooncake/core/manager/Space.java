@@ -7,6 +7,7 @@ import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
+import io.mooncake.core.pool.StreamOrder;
 import io.mooncake.core.transfer.ForeignPins;
 import io.mooncake.core.transfer.Region;
 
@@ -31,6 +32,12 @@ record Space(BlockPool pool, Region region, ForeignPins foreignPins, int first) 
     /** Whether its blocks can be read only by a transfer. */
     boolean isSlow() {
         return pool.tier() == Tier.SLOW;
+    }
+
+    /** Whether kernels of a device read its blocks in place. */
+    boolean isAddressableOn(int device) {
+        StreamOrder order = pool.streams();
+        return pool.device() == device || (order != null && order.isAddressableOn(device));
     }
 
     int end() {

@@ -38,16 +38,16 @@ final class Writers {
     // ---- the right to write
 
     /** {@link BlockManager#allocate}. */
-    SlotWriter allocate(BlockId id, long length, long ttlNs) {
+    SlotWriter allocate(BlockId id, long length, Tier tier, long ttlNs) {
         table.checkOpen();
-        checkLength(id, length, Tier.DRAM);
+        checkLength(id, length, tier);
         Holds.checkTtl(ttlNs);
         SlotWriter other = byId.get(id);
         if (other != null && other.isLive(now())) {
             throw inUse(id, other);
         }
-        Lease lease = table.reserve(id, length, Tier.DRAM);
-        return claim(lease != null ? lease : awaitSlot(id, length), ttlNs);
+        Lease lease = table.reserve(id, length, tier);
+        return claim(lease != null ? lease : awaitSlot(id, length, tier), ttlNs);
     }
 
     private SlotWriter claim(Lease lease, long ttlNs) {
@@ -71,13 +71,13 @@ final class Writers {
         return mine;
     }
 
-    private Lease awaitSlot(BlockId id, long length) {
+    private Lease awaitSlot(BlockId id, long length, Tier tier) {
         config.counters().increment(Counter.ALLOCATE_WAITS);
         @Nullable
         Lease[] found = new @Nullable Lease[1];
         long deadlineNs = now() + config.allocateTimeoutNs();
         config.waiter()
-                .await(() -> table.closed || (found[0] = reserveOrWant(id, length, Tier.DRAM)) != null, deadlineNs);
+                .await(() -> table.closed || (found[0] = reserveOrWant(id, length, tier)) != null, deadlineNs);
         Lease lease = found[0];
         if (lease != null) {
             return lease;
@@ -90,7 +90,7 @@ final class Writers {
                     + "; the thread's interrupt flag stays set: allocate again once it is cleared");
         }
         throw new MooncakeException(Kind.OUT_OF_MEMORY, "no slot for " + length + " bytes of block " + id + " within "
-                + config.allocateTimeoutNs() / 1_000_000 + " ms: " + Census.of(table, length, Tier.DRAM));
+                + config.allocateTimeoutNs() / 1_000_000 + " ms: " + Census.of(table, length, tier));
     }
 
     private @Nullable Lease reserveOrWant(BlockId id, long length, Tier tier) {
@@ -103,7 +103,7 @@ final class Writers {
 
     /** {@link BlockManager#allocateReplica}. */
     @Nullable
-    ReplicaWriter allocateReplica(BlockId id, Version version, long length, Tier tier) {
+    ReplicaWriter allocateReplica(BlockId id, Version version, long length, Tier tier, boolean down) {
         table.checkOpen();
         checkLength(id, length, tier);
         Lease lease = reserveOrWant(id, length, tier);
@@ -115,7 +115,7 @@ final class Writers {
             return null;
         }
         lease.space().pool().intend(lease.localSlot(), id, version, length);
-        return new ReplicaWriter(this, lease, version);
+        return new ReplicaWriter(this, lease, version, down);
     }
 
     /** {@link BlockManager#pendingUntil}. */
@@ -138,26 +138,27 @@ final class Writers {
         BlockId id = lease.id();
         boolean sameContent = id.isContentAddressed();
         Entry there = sameContent ? table.blocks.get(id) : null;
-        if (there != null && !there.slow && (!held || table.hold(there))) {
+        boolean comesUp = there != null && lease.isFasterThan(there.tier);
+        if (there != null && !comesUp && (!held || table.hold(there))) {
             giveBackUnsealed(lease);
             return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_WRITTEN);
         }
         // What is here in a slower tier comes up by being written again.
-        Version version = there != null && there.slow ? there.ref.version() : nextVersion(lease);
+        Version version = there != null && comesUp ? there.ref.version() : nextVersion(lease);
         return count(table.publish(lease, version, validBytes, held, sameContent), Counter.BLOCKS_WRITTEN);
     }
 
-    Published publishReplica(Lease lease, Version version) {
+    Published publishReplica(Lease lease, Version version, boolean down) {
         if (table.closed) {
             table.giveBack(lease);
             throw table.closedException();
         }
-        if (lease.space().isSlow()) {
+        if (down) {
             return count(table.publishBelow(lease, version), Counter.BLOCKS_DEMOTED);
         }
         Entry there = table.blocks.get(lease.id());
-        boolean promoted = there != null && there.slow;
-        if (there != null && !there.slow && there.ref.version().equals(version)) {
+        boolean promoted = there != null && lease.isFasterThan(there.tier);
+        if (there != null && !promoted && there.ref.version().equals(version)) {
             table.giveBack(lease);
             return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_REPLICATED);
         }

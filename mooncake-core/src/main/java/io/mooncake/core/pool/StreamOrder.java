@@ -41,6 +41,16 @@ public interface StreamOrder {
      */
     Work mark(Stream stream);
 
+    /**
+     * Whether another device reads the pool's memory in place, by the same addresses.
+     *
+     * @param device which
+     * @return false where that is not known
+     */
+    default boolean isAddressableOn(int device) {
+        return false;
+    }
+
     /** Something that a device does. One thread at a time; not asked again once it has ended. */
     interface Work {
         /**

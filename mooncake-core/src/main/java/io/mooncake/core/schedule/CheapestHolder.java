@@ -2,6 +2,7 @@ package io.mooncake.core.schedule;
 
 import io.mooncake.core.base.Hop;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -10,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   version     the highest
- *   memory      before a file, from which it has to be brought up first
+ *   tier        host memory before a device's, that before a file: from these it has to be brought there first
  *   hop         the nearest
  *   due         one that a read would tell something about: so nothing that was slow once is left for ever
  *   time        what a read takes there, times the reads that are ahead of it and itself: {@value #CLEARLY} times less is clearly less,
@@ -42,8 +43,8 @@ final class CheapestHolder implements Scheduler {
         if (byVersion != 0) {
             return byVersion > 0;
         }
-        if (holder.isInFile() != best.isInFile()) {
-            return best.isInFile();
+        if (holder.tier() != best.tier()) {
+            return holder.tier() == Tier.DRAM || best.isInFile();
         }
         Hop hop = view.hop(holder);
         int byHop = hop.compareTo(view.hop(best));

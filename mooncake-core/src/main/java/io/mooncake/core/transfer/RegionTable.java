@@ -2,6 +2,7 @@ package io.mooncake.core.transfer;
 
 import io.mooncake.core.base.Bounds;
 import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -15,14 +16,14 @@ import org.jspecify.annotations.Nullable;
 
 /** One node's registered memory. Any thread. */
 public final class RegionTable {
+    private static final int FIRST_REGION = 1;
     private static final long FIRST_KEY_EPOCH = 1;
 
     private final NodeId owner;
     private final Waiter waiter;
     private final LongSupplier nanoClock;
     private final long closeTimeoutNs;
-    private final AtomicInteger lastId = new AtomicInteger();
-    private final AtomicInteger nextFileId = new AtomicInteger(FileMemory.FIRST_REGION);
+    private final ConcurrentHashMap<Integer, AtomicInteger> nextIds = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<Integer, Region> regions = new ConcurrentHashMap<>();
 
     /**
@@ -48,9 +49,21 @@ public final class RegionTable {
      * @return the region
      */
     public Region register(Memory memory, Access access) {
-        int id = memory instanceof FileMemory ? nextFileId.getAndIncrement() : lastId.incrementAndGet();
+        return register(memory, access, memory instanceof FileMemory ? FileMemory.FIRST_REGION : FIRST_REGION);
+    }
+
+    /**
+     * Registers memory of a class of its own, which its number says to whoever has a reference to it.
+     *
+     * @param memory stays valid until the region is closed
+     * @param access what others may do
+     * @param first lowest number of that class: {@link DeviceMemory#FIRST_REGION}, say
+     * @return the region
+     */
+    public Region register(Memory memory, Access access, int first) {
+        int id = nextIds.computeIfAbsent(first, number -> new AtomicInteger(number)).getAndIncrement();
         Region region = new Region(this, id, memory, access, FIRST_KEY_EPOCH);
-        regions.put(region.id(), region);
+        regions.put(id, region);
         return region;
     }
 
