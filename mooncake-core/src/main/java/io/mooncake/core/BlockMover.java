@@ -6,6 +6,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.schedule.PlanRequest;
 import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
 import java.util.List;
@@ -19,6 +20,7 @@ import java.util.List;
  *                demote                   device memory ─▶ host memory ─▶ file, then out of what is above
  *   another      replicate                a copy there: it pulls, so what is far is this node's remote tier
  *                migrate                  the same, and when it has the block this node gives it up
+ *   several      run                      a request's blocks where it is prefilled and where it is decoded
  * </pre>
  *
  * <p>Every movement is a {@link Transfer}, submitted already, with one piece a block in the order of the ids: deadline, priority and cancel are
@@ -139,4 +141,35 @@ public interface BlockMover {
      * @throws MooncakeException CLOSED
      */
     int evict(List<BlockId> ids);
+
+    /**
+     * Serves a request by a plan: the node's {@code Scheduler} chooses who prefills and who decodes, and each of them is told its steps: to reserve room,
+     * to pull what is cached, to have computed what is not, to seal and send that over, to decode, and to give everything back. When it can't be done
+     * so, another plan is made.
+     *
+     * @param request what is served
+     * @param options for how long, and who is told
+     * @return the plan that is being carried out
+     * @throws MooncakeException BACK_PRESSURE when this node runs too many; CLOSED
+     */
+    PlanRun run(PlanRequest request, PlanOptions options);
+
+    /**
+     * From now on this node computes for plans, of whichever node. Plans keep away from one that does not.
+     *
+     * @param worker called for each PREFILL and DECODE here
+     * @return closing it ends that, for what was not begun
+     * @throws MooncakeException IN_USE when there is a worker already; CLOSED
+     */
+    BlockStore.Subscription computeBy(PlanWorker worker);
+
+    /**
+     * Where a new block is best put: by default the node of which the largest share is free, as far as is known and counting what this node placed
+     * since, so that nodes of different size fill up together.
+     *
+     * @param bytes of the block
+     * @return a live node, perhaps this one; whether there is room is said by who writes there
+     * @throws MooncakeException OUT_OF_MEMORY when no node is large enough; CLOSED
+     */
+    NodeId place(long bytes);
 }

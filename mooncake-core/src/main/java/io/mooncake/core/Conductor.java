@@ -33,7 +33,7 @@ final class Conductor implements Agent {
     private final ArrayDeque<Part> waiting = new ArrayDeque<>();
     private final AtomicLong asked = new AtomicLong();
     private volatile long answered;
-    private volatile LongToIntFunction moves = nowNs -> 0;
+    private volatile LongToIntFunction others = nowNs -> 0;
     private volatile boolean closed;
 
     Conductor(Life life, Sources sources, Runnable wakeup) {
@@ -66,9 +66,10 @@ final class Conductor implements Agent {
         holds.add(hold, consumer);
     }
 
-    /** What else is to be looked at in each duty cycle, at a time; says how much was done. */
+    /** What else is to be looked at in each duty cycle, at a time; says how much was done. Before the node is handed out. */
     void alsoLook(LongToIntFunction more) {
-        moves = more;
+        LongToIntFunction before = others;
+        others = nowNs -> before.applyAsInt(nowNs) + more.applyAsInt(nowNs);
     }
 
     /** A part that the conductor is retrying has to wait again: no work, no wake-up, else waiting would be spinning. */
@@ -93,7 +94,7 @@ final class Conductor implements Agent {
         // First, since what it ends marks slots.
         long nowNs = life.nowNs();
         int work = takeIn() + blocks.doWork(nowNs) + holds.look(nowNs) + costs.announce(nowNs)
-                + space.announce(nowNs) + moves.applyAsInt(nowNs);
+                + space.announce(nowNs) + others.applyAsInt(nowNs);
         retry(nowNs);
         if (answered != tickets && blocks.isCaughtUp()) {
             answered = tickets;
@@ -131,7 +132,7 @@ final class Conductor implements Agent {
         closed = true;
         takeIn();
         retry(life.nowNs());
-        int _ = moves.applyAsInt(life.nowNs());
+        int _ = others.applyAsInt(life.nowNs());
     }
 
     @Override

@@ -259,7 +259,7 @@ public final class Node implements AutoCloseable {
      * @return a pair for each reader and holder of which anything is known; this node's own as of now, the others' a few seconds old
      */
     public List<PairFigures> matrix() {
-        return parts.sources().costs().pairs();
+        return parts.sources().costs().figures();
     }
 
     /**

@@ -1,25 +1,30 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.schedule.PlanRequest;
 import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
 import java.util.List;
 import java.util.function.Function;
 
-/** The mover of one node: inside it by pieces like any other, to other nodes by {@link Moves}. */
+/** The mover of one node: inside it by pieces like any other, to other nodes by {@link Moves}, for requests by {@link Plans}. */
 final class NodeMover implements BlockMover {
     private final NodeParts node;
     private final NodeStore store;
     private final Moves moves;
+    private final Plans plans;
 
     NodeMover(NodeParts node, NodeStore store) {
         this.node = node;
         this.store = store;
         moves = new Moves(node, store);
+        plans = new Plans(node, store);
     }
 
     @Override
@@ -70,5 +75,27 @@ final class NodeMover implements BlockMover {
     @Override
     public int evict(List<BlockId> ids) {
         return store.evict(ids);
+    }
+
+    @Override
+    public PlanRun run(PlanRequest request, PlanOptions options) {
+        return plans.run(request, options);
+    }
+
+    @Override
+    public BlockStore.Subscription computeBy(PlanWorker worker) {
+        return plans.computeBy(worker);
+    }
+
+    @Override
+    public NodeId place(long bytes) {
+        store.checkOpen();
+        NodeId to = node.sources().scheduler().place(bytes, node.sources().costs());
+        if (to == null) {
+            throw new MooncakeException(Kind.OUT_OF_MEMORY,
+                    "no node is known that is large enough for a block of " + bytes + " bytes: give one a larger pool");
+        }
+        node.sources().costs().promises().add(to, bytes, 0);
+        return to;
     }
 }

@@ -2,7 +2,11 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.Hop;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.PoolSpace;
+import io.mooncake.core.block.Tier;
+import io.mooncake.core.registry.NodeSpace;
 import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.ClusterView;
@@ -28,6 +32,7 @@ final class PeerCosts implements ClusterView, PathChoice.Costs {
     private final List<TransferEngine> engines;
     private final LongSupplier nanoClock;
     private final TopologyMatrix matrix;
+    private final Promises promises;
     private long announcedNs;
 
     PeerCosts(Peer self, Registry registry, List<TransferEngine> engines, LongSupplier nanoClock) {
@@ -36,6 +41,7 @@ final class PeerCosts implements ClusterView, PathChoice.Costs {
         this.engines = engines;
         this.nanoClock = nanoClock;
         matrix = new TopologyMatrix(self.id());
+        promises = new Promises(registry);
         announcedNs = nanoClock.getAsLong();
     }
 
@@ -93,6 +99,45 @@ final class PeerCosts implements ClusterView, PathChoice.Costs {
         return matrix.load(node);
     }
 
+    @Override
+    public List<Member> members() {
+        List<Member> members = new ArrayList<>();
+        for (Peer peer : registry.nodes()) {
+            NodeSpace space = registry.space(peer.id());
+            if (space != null) {
+                members.add(member(peer, space));
+            }
+        }
+        return members;
+    }
+
+    private Member member(Peer peer, NodeSpace space) {
+        Promises.Promised promised = promises.of(peer.id());
+        long bytes = 0;
+        long free = 0;
+        long cached = 0;
+        for (PoolSpace pool : space.pools()) {
+            if (pool.tier() == Tier.DRAM) {
+                bytes += pool.bytes();
+                free += pool.freeBytes();
+                cached += pool.cachedBytes();
+            }
+        }
+        long beyond = Math.max(0, promised.bytes() - free);
+        return new Member(peer.id(), peer.site(), bytes, Math.max(0, free - promised.bytes()),
+                Math.max(0, cached - beyond), promised.computing());
+    }
+
+    @Override
+    public List<BlockRef> holders(BlockId id) {
+        return registry.locations(id);
+    }
+
+    /** What this node asks of others, which {@link #members} takes off. */
+    Promises promises() {
+        return promises;
+    }
+
     /** What measures reads from another node by an engine. */
     PathMeter meter(Peer peer, TransferEngine engine) {
         PathMeter known = matrix.meter(peer.id(), engine.name());
@@ -102,10 +147,12 @@ final class PeerCosts implements ClusterView, PathChoice.Costs {
     /** A life is over. */
     void forget(NodeId node) {
         matrix.forget(node);
+        promises.forget(node);
     }
 
     /** Every pair that is known: this node's as they are now, the others' as they said. */
-    List<PairFigures> pairs() {
+    @Override
+    public List<PairFigures> figures() {
         List<PairFigures> pairs = new ArrayList<>(matrix.figures());
         for (PairFigures pair : registry.figures()) {
             if (!pair.reader().equals(self.id())) {

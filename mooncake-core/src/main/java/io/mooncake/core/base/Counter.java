@@ -16,6 +16,14 @@ public enum Counter {
     BLOCKS_COPIED_OUT,
     /** Blocks that were handed over to other nodes, and left this one. */
     BLOCKS_HANDED_OVER,
+    /** Plans of this node of which every step was done. */
+    PLANS_COMPLETED,
+    /** Plans of this node that failed. */
+    PLANS_FAILED,
+    /** Plans of this node that were canceled, by a caller or by close. */
+    PLANS_CANCELED,
+    /** Plans that were made anew, because a step could not be done where it was to be. */
+    PLANS_REPLANNED,
     /** Blocks that were in the file when the node started, verified. */
     BLOCKS_RECOVERED,
     /** Blocks that the file's journal named when the node started, and whose bytes were others: they are gone. */

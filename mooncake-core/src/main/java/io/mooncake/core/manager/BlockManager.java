@@ -114,6 +114,33 @@ public final class BlockManager {
     }
 
     /**
+     * Sets a slot of memory aside for a block that is not here yet, without waiting: it is that of the next who writes the block here, or brings a
+     * copy of it.
+     *
+     * @param id the block
+     * @param length its bytes
+     * @param holdNs how long a copy that comes is held, at most until the reservation is closed; nanoseconds, positive
+     * @return null when there is no slot now (the conductor was asked to evict for it), or one is set aside for the block already
+     * @throws MooncakeException as {@link #allocate}, for the length; CLOSED
+     */
+    public @Nullable Reservation reserve(BlockId id, long length, long holdNs) {
+        return writers.reserve(id, length, holdNs);
+    }
+
+    /**
+     * Begins to write into a slot that was set aside. Does not wait.
+     *
+     * @param reservation of this manager
+     * @param ttlNs how long the id is this writer's alone, nanoseconds, positive
+     * @return the writer
+     * @throws MooncakeException STALE_VERSION when the slot went to somebody else; IN_USE when another writer has the id (the slot is given
+     *     back), CLOSED
+     */
+    public BlockWriter write(Reservation reservation, long ttlNs) {
+        return writers.write(reservation, ttlNs);
+    }
+
+    /**
      * Until when an id is a writer's that may still commit.
      *
      * @param id the block

@@ -25,6 +25,7 @@ final class Writers {
     private final Holds holds;
     private final Caretaker caretaker;
     private final ConcurrentHashMap<BlockId, SlotWriter> byId = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<BlockId, Reservation> reserved = new ConcurrentHashMap<>();
     private final AtomicLong lastCounter;
 
     Writers(SlotTable table, ManagerConfig config, Holds holds, Caretaker caretaker) {
@@ -46,8 +47,66 @@ final class Writers {
         if (other != null && other.isLive(now())) {
             throw inUse(id, other);
         }
-        Lease lease = table.reserve(id, length, tier);
+        Lease lease = tier == Tier.DRAM ? takeReserved(id, length) : null;
+        if (lease == null) {
+            lease = table.reserve(id, length, tier);
+        }
         return claim(lease != null ? lease : awaitSlot(id, length, tier), ttlNs);
+    }
+
+    /** {@link BlockManager#write}. */
+    SlotWriter write(Reservation reservation, long ttlNs) {
+        Holds.checkTtl(ttlNs);
+        Lease lease = reservation.take(reservation.length());
+        if (lease == null) {
+            throw new MooncakeException(Kind.STALE_VERSION,
+                    reservation + " went to who brought the block here: look for it, or reserve it again");
+        }
+        reserved.remove(lease.id(), reservation);
+        return claim(lease, ttlNs);
+    }
+
+    /** {@link BlockManager#reserve}. */
+    @Nullable
+    Reservation reserve(BlockId id, long length, long holdNs) {
+        table.checkOpen();
+        checkLength(id, length, Tier.DRAM);
+        Holds.checkTtl(holdNs);
+        Lease lease = reserved.containsKey(id) ? null : reserveOrWant(id, length, Tier.DRAM);
+        if (lease == null) {
+            return null;
+        }
+        Reservation mine = new Reservation(this, lease, holdNs);
+        if (reserved.putIfAbsent(id, mine) != null) {
+            table.giveBack(lease);
+            return null;
+        }
+        if (table.closed) {
+            mine.close();
+            throw table.closedException();
+        }
+        return mine;
+    }
+
+    void unreserve(Reservation reservation, @Nullable Lease lease) {
+        reserved.remove(reservation.id(), reservation);
+        if (lease != null) {
+            table.giveBack(lease);
+        }
+    }
+
+    private @Nullable Lease takeReserved(BlockId id, long length) {
+        Reservation reservation = reserved.get(id);
+        Lease lease = reservation == null ? null : reservation.take(length);
+        if (lease != null) {
+            reserved.remove(id, reservation);
+        }
+        return lease;
+    }
+
+    private @Nullable Lease lendReserved(BlockId id, long length) {
+        Reservation reservation = reserved.get(id);
+        return reservation == null ? null : reservation.lend(length);
     }
 
     private SlotWriter claim(Lease lease, long ttlNs) {
@@ -106,7 +165,10 @@ final class Writers {
     ReplicaWriter allocateReplica(BlockId id, Version version, long length, Tier tier, boolean down) {
         table.checkOpen();
         checkLength(id, length, tier);
-        Lease lease = reserveOrWant(id, length, tier);
+        Lease lease = tier == Tier.DRAM && !down ? lendReserved(id, length) : null;
+        if (lease == null) {
+            lease = reserveOrWant(id, length, tier);
+        }
         if (lease != null && table.closed) {
             table.giveBack(lease);
             throw table.closedException();
@@ -149,6 +211,18 @@ final class Writers {
     }
 
     Published publishReplica(Lease lease, Version version, boolean down) {
+        Reservation reservation = reserved.get(lease.id());
+        if (reservation == null || !reservation.isOf(lease)) {
+            return publishReplica(lease, version, down, false);
+        }
+        reserved.remove(lease.id(), reservation);
+        reservation.spent();
+        Published published = publishReplica(lease, version, down, true);
+        reservation.arrived(holds.begin(List.of(published.entry()), reservation.holdNs()));
+        return published;
+    }
+
+    private Published publishReplica(Lease lease, Version version, boolean down, boolean held) {
         if (table.closed) {
             table.giveBack(lease);
             throw table.closedException();
@@ -158,11 +232,11 @@ final class Writers {
         }
         Entry there = table.blocks.get(lease.id());
         boolean promoted = there != null && lease.isFasterThan(there.tier);
-        if (there != null && !promoted && there.ref.version().equals(version)) {
+        if (there != null && !promoted && there.ref.version().equals(version) && (!held || table.hold(there))) {
             table.giveBack(lease);
             return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_REPLICATED);
         }
-        return count(table.publish(lease, version, lease.length(), false, false),
+        return count(table.publish(lease, version, lease.length(), held, false),
                 promoted ? Counter.BLOCKS_PROMOTED : Counter.BLOCKS_REPLICATED);
     }
 
@@ -206,7 +280,12 @@ final class Writers {
     }
 
     void abort(Lease lease) {
-        abort(lease, new ArrayList<>(0));
+        Reservation reservation = reserved.get(lease.id());
+        if (reservation != null && reservation.takesBack(lease)) {
+            config.counters().increment(Counter.WRITES_ABORTED);
+        } else {
+            abort(lease, new ArrayList<>(0));
+        }
     }
 
     void abort(Lease lease, List<Work> works) {

@@ -2,7 +2,11 @@ package io.mooncake.core.schedule;
 
 import io.mooncake.core.base.Hop;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.base.Site;
+import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.registry.PairFigures;
+import java.util.List;
 
 /** What a decision may know. Values of one moment; a scheduler asks and remembers nothing. */
 public interface ClusterView {
@@ -47,4 +51,47 @@ public interface ClusterView {
      * @return 0 and up
      */
     int load(NodeId node);
+
+    /**
+     * A node that blocks can be placed on, as it is known at this moment.
+     *
+     * @param node who
+     * @param site where it runs
+     * @param bytes of its memory for blocks
+     * @param freeBytes of that what is nobody's, less what was promised since it said so
+     * @param cachedBytes of that what makes room when it is needed, less what was promised beyond what is free
+     * @param computing blocks that it was given to compute by this node and has not computed yet
+     */
+    record Member(NodeId node, Site site, long bytes, long freeBytes, long cachedBytes, int computing) {
+        /**
+         * What there is room for.
+         *
+         * @return bytes that are free or make room
+         */
+        public long roomBytes() {
+            return freeBytes + cachedBytes;
+        }
+    }
+
+    /**
+     * Who is there.
+     *
+     * @return the live nodes that said what room they have
+     */
+    List<Member> members();
+
+    /**
+     * Who has a block.
+     *
+     * @param id the block
+     * @return as far as is known
+     */
+    List<BlockRef> holders(BlockId id);
+
+    /**
+     * What reads between nodes take.
+     *
+     * @return the pairs that were measured
+     */
+    List<PairFigures> figures();
 }

@@ -153,9 +153,12 @@ public final class TopologyMatrix {
     public long expectedNs(NodeId peer, Hop hop, String engine, long bytes) {
         PathMeter meter = meter(peer, engine);
         long measuredNs = meter == null ? 0 : meter.readNs(bytes);
-        return measuredNs > 0
-                ? measuredNs
-                : USUAL_NS[hop.ordinal()] + bytes / USUAL_BYTES_PER_NS[hop.ordinal()];
+        return measuredNs > 0 ? measuredNs : usualNs(hop, bytes);
+    }
+
+    /** What a read takes at a distance, where nothing is measured. */
+    static long usualNs(Hop hop, long bytes) {
+        return USUAL_NS[hop.ordinal()] + bytes / USUAL_BYTES_PER_NS[hop.ordinal()];
     }
 
     /**

@@ -15,9 +15,11 @@ public enum Topic {
     /** Nodes that want to read blocks which others have only in a file. */
     WANTED(4),
     /** Nodes that ask others to take blocks, and what became of that. */
-    MOVES(5);
+    MOVES(5),
+    /** Nodes that give others steps of plans, and what became of those. */
+    PLANS(6);
 
-    private static final Topic[] BY_NUMBER = {APPLICATION, REGISTRY, LANES, BLOCKS, WANTED, MOVES};
+    private static final Topic[] BY_NUMBER = {APPLICATION, REGISTRY, LANES, BLOCKS, WANTED, MOVES, PLANS};
 
     private final int number;
 

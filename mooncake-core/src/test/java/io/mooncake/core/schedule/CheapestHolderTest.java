@@ -8,6 +8,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.Version;
+import io.mooncake.core.registry.PairFigures;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -53,6 +54,21 @@ class CheapestHolderTest {
         @Override
         public int load(NodeId node) {
             return of(node).load;
+        }
+
+        @Override
+        public List<Member> members() {
+            return List.of();
+        }
+
+        @Override
+        public List<BlockRef> holders(BlockId id) {
+            return List.of();
+        }
+
+        @Override
+        public List<PairFigures> figures() {
+            return List.of();
         }
     }
 

@@ -99,10 +99,7 @@ final class Faults {
             return;
         }
         hit("crash");
-        world.trace(() -> node + " crashes");
-        world.nodes.remove(node.name);
-        world.network.crash(node.id);
-        world.bus.leave(node.id);
+        world.crash(node);
     }
 
     private void restart() {

@@ -69,7 +69,7 @@ final class SimNode {
         this.world = world;
         this.name = name;
         registry = new ReplicatedRegistry(world.bus.endpoint(name));
-        watched = new WatchedRegistry(registry);
+        watched = new WatchedRegistry(registry, world.hasPlans);
         node = Node.start(NodeConfig.builder(name)
                 .threading(ThreadingMode.INVOKER)
                 .blockSize(SLOT_BYTES)
@@ -117,7 +117,8 @@ final class SimNode {
         context = given;
         SimFabric joined = world.network.join(given, World.LIMITS);
         fabric = joined;
-        return List.of(new LocalTransferEngine(given, null), new OneSidedEngine(given, joined, CONFIG));
+        return List.of(new LocalTransferEngine(given, null), new OneSidedEngine(given, joined, CONFIG),
+                world.post.join(given));
     }
 
     private static final OneSidedConfig CONFIG = OneSidedConfig.defaults()
@@ -183,7 +184,10 @@ final class SimNode {
     void check() {
         watched.announced.forEach(slots::checkAnnounced);
         watched.announced.clear();
-        watched.withdrawn.forEach(slots::checkWithdrawn);
+        if (!world.hasPlans) {
+            // What is held stays readable by its reference.
+            watched.withdrawn.forEach(slots::checkWithdrawn);
+        }
         watched.withdrawn.clear();
         BlockPool.Usage usage = node.usage();
         slots.check(usage, guards());

@@ -39,6 +39,7 @@ final class World {
     final VirtualTime time = new VirtualTime();
     final SimNetwork network;
     final SimBus bus;
+    final SimPost post;
     final Memories memories;
     final Content content = new Content();
     final Tally tally = new Tally();
@@ -49,6 +50,8 @@ final class World {
     final Map<String, SimNode> nodes = new TreeMap<>();
     int transfers;
     int faults;
+    /** Whether plans are run: nodes say what room they have then, and hold blocks. Said before the first one starts. */
+    boolean hasPlans;
 
     private final Workload workload;
     private final Faults faulty;
@@ -69,6 +72,7 @@ final class World {
         network.watch(memories);
         network.echo(ECHO_PERCENT);
         bus = new SimBus(time, random.split());
+        post = new SimPost(time, seed);
         workload = new Workload(random, this);
         faulty = new Faults(random, this);
         for (int i = 0; i < BLOCKS; i++) {
@@ -127,7 +131,7 @@ final class World {
         }
     }
 
-    private void beat() {
+    void beat() {
         if (time.nowNs() - lastBeatNs > BEAT_NS) {
             lastBeatNs = time.nowNs();
             nodes.values().forEach(node -> node.registry.beat());
@@ -168,6 +172,15 @@ final class World {
 
     long nextLife() {
         return FIRST_LIFE_MS + lives++;
+    }
+
+    /** Its process is gone. */
+    void crash(SimNode node) {
+        trace(() -> node + " crashes");
+        nodes.remove(node.name);
+        network.crash(node.id);
+        bus.leave(node.id);
+        post.leave(node.id);
     }
 
     void close(SimNode node) {
