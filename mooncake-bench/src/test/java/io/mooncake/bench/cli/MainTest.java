@@ -19,7 +19,7 @@ class MainTest {
     @ParameterizedTest
     @ValueSource(strings = {"--help", "--version", "replay --help", "replay --version", "transfer --help",
             "cancel --help", "fair --help", "simulate --help", "micro --help",
-            "devices --help", "matrix --help", "disagg --help", "prefix --help"})
+            "devices --help", "matrix --help", "fragment --help", "disagg --help", "prefix --help"})
     void shouldAnswerWhatItIs(String args) {
         CliRun run = CliRun.of(args.split(" "));
         assertEquals(Main.OK, run.exitCode(), run::err);
