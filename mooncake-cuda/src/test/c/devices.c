@@ -25,6 +25,7 @@ enum { DEFAULT_MEMORY_MB = 1024, ATTRIBUTE_MAX_THREADS = 1, ATTRIBUTE_CAN_MAP_HO
 static void make_devices(void) {
     for (int i = 0; i < MAX_DEVICES; i++) {
         struct device *d = &devices[i];
+        pthread_rwlock_init(&d->copying, 0);
         d->limit = (uint64_t)DEFAULT_MEMORY_MB << 20;
         d->base = (uint64_t)mmap((void *)(0x7a0000000000ull + (uint64_t)i * WINDOW), WINDOW, PROT_NONE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -41,22 +42,29 @@ void count(uint64_t *counter, uint64_t by) { __atomic_add_fetch(counter, by, __A
 
 int sticky(int device) { return __atomic_load_n(&devices[device].sticky, __ATOMIC_ACQUIRE); }
 
-void stick(int device, int error) { __atomic_store_n(&devices[device].sticky, error, __ATOMIC_RELEASE); }
+/* Waits for copies that are landing just now. */
+void stick(int device, int error) {
+    pthread_rwlock_wrlock(&devices[device].copying);
+    __atomic_store_n(&devices[device].sticky, error, __ATOMIC_RELEASE);
+    pthread_rwlock_unlock(&devices[device].copying);
+}
+
+static void unstick(int device) { __atomic_store_n(&devices[device].sticky, SUCCESS, __ATOMIC_RELEASE); }
 
 /* Errors after which a context is lost. */
 static int is_fatal(int error) { return error == ILLEGAL_ADDRESS || error == LAUNCH_FAILURE; }
 
-int begin(void) {
+int begin(int device) {
     pthread_once(&once, make_devices);
     count(&statistics.calls, 1);
     if (!device_count)
         return NO_DEVICE;
-    if (sticky(current_device))
-        return sticky(current_device);
+    if (sticky(device))
+        return sticky(device);
     if (__atomic_load_n(&settings.calls_until_failure, __ATOMIC_RELAXED) >= 0 &&
         __atomic_sub_fetch(&settings.calls_until_failure, 1, __ATOMIC_RELAXED) == -1) {
         if (is_fatal(settings.call_error))
-            stick(current_device, settings.call_error);
+            stick(device, settings.call_error);
         return settings.call_error;
     }
     return SUCCESS;
@@ -165,7 +173,7 @@ API int cudaDeviceSynchronize(void) {
 API int cudaDeviceReset(void) {
     pthread_once(&once, make_devices);
     drain(current_device);
-    stick(current_device, SUCCESS);
+    unstick(current_device);
     last_error = SUCCESS;
     return SUCCESS;
 }
@@ -274,7 +282,7 @@ API void emulationReset(int number) {
         devices[i].limit = (uint64_t)DEFAULT_MEMORY_MB << 20;
         devices[i].cannot = devices[i].peers = 0;
         devices[i].before = devices[i].used;
-        stick(i, SUCCESS);
+        unstick(i);
     }
     pthread_mutex_unlock(&global);
     last_error = SUCCESS;

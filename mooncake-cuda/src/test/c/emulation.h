@@ -115,6 +115,7 @@ struct device {
     int file;
     char *shadow;
     int sticky; /* atomic */
+    pthread_rwlock_t copying; /* read: while bytes land */
     int peers;  /* who its peer access is enabled to */
     int cannot; /* who it cannot access */
     struct stream *legacy;
@@ -143,7 +144,7 @@ extern struct stream *streams;
 extern __thread int current_device;
 
 void count(uint64_t *counter, uint64_t by);
-int begin(void); /* every call begins with it: the error that it is to answer with at once, or 0 */
+int begin(int device); /* every call begins with it: the error that it is to answer with at once, or 0 */
 int answer(int error);
 int sticky(int device);
 void stick(int device, int error);
@@ -165,11 +166,16 @@ void wait_for(struct stream *stream, uint64_t number);
 void drain(int device);
 int is_in_use(const struct range *range);
 
-#define ENTER()                        \
+/* What a stream or an event belongs to decides which device's loss a call tells, whatever the thread's is. */
+int device_of_stream(void *handle);
+
+#define ENTER_ON(device)               \
     do {                               \
-        int failed_ = begin();         \
+        int failed_ = begin(device);   \
         if (failed_)                   \
             return answer(failed_);    \
     } while (0)
+
+#define ENTER() ENTER_ON(current_device)
 
 #endif

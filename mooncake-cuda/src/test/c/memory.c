@@ -248,7 +248,7 @@ static int is_direction(int kind, int to_device, int from_device) {
 }
 
 static int copy(struct op wanted, int kind, void *handle, int asynchronous) {
-    ENTER();
+    ENTER_ON(device_of_stream(handle));
     if (!wanted.width || !wanted.height)
         return SUCCESS;
     struct stream *stream = stream_of(handle);
@@ -312,7 +312,7 @@ API int cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_
 }
 
 API int cudaMemsetAsync(void *to, int value, size_t bytes, void *handle) {
-    ENTER();
+    ENTER_ON(device_of_stream(handle));
     struct stream *stream = stream_of(handle);
     if (!stream)
         return answer(INVALID_HANDLE);

@@ -32,22 +32,17 @@ static int fails_now(void) {
 
 static size_t span(struct place place, size_t width, size_t height) { return (height - 1) * place.pitch + width; }
 
-static void move(struct stream *stream, const struct op *op) {
+/* What the device is lost by, if it is. */
+static int move(const struct op *op) {
     int device, pinned;
-    size_t bytes = op->width * op->height;
-    take_time(bytes);
-    if (fails_now()) {
-        stick(stream->device, settings.copy_error);
-        return;
-    }
+    if (fails_now())
+        return settings.copy_error;
     char *to = host_address(op->to.address, span(op->to, op->width, op->height), &device, &pinned);
     char *from = op->kind == SET
         ? to
         : host_address(op->from.address, span(op->from, op->width, op->height), &device, &pinned);
-    if (!to || !from) { /* freed between submission and execution */
-        stick(stream->device, ILLEGAL_ADDRESS);
-        return;
-    }
+    if (!to || !from) /* freed between submission and execution */
+        return ILLEGAL_ADDRESS;
     for (size_t row = 0; row < op->height; row++) {
         if (op->kind == SET)
             memset(to + row * op->to.pitch, op->value, op->width);
@@ -55,7 +50,20 @@ static void move(struct stream *stream, const struct op *op) {
             memcpy(to + row * op->to.pitch, from + row * op->from.pitch, op->width);
     }
     count(&statistics.copies, 1);
-    count(&statistics.bytes, bytes);
+    count(&statistics.bytes, op->width * op->height);
+    return SUCCESS;
+}
+
+/* Once anybody has been told that a device is lost, nothing of it lands any more: see stick(). */
+static void move_unless_lost(int device, const struct op *op) {
+    if (sticky(device))
+        return;
+    take_time(op->width * op->height);
+    pthread_rwlock_rdlock(&devices[device].copying);
+    int error = sticky(device) ? SUCCESS : move(op);
+    pthread_rwlock_unlock(&devices[device].copying);
+    if (error)
+        stick(device, error);
 }
 
 static void pass(struct gate *gate) {
@@ -69,8 +77,7 @@ static void run(struct stream *stream, struct op *op) {
     switch (op->kind) {
     case COPY:
     case SET:
-        if (!sticky(stream->device))
-            move(stream, op);
+        move_unless_lost(stream->device, op);
         break;
     case HOST_CALL:
         op->function(op->argument);
@@ -240,6 +247,11 @@ int is_in_use(const struct range *range) {
     return used;
 }
 
+int device_of_stream(void *handle) {
+    struct stream *stream = handle ? stream_of(handle) : NULL;
+    return stream ? stream->device : current_device;
+}
+
 /* ---- the interface ---- */
 
 API int cudaStreamCreateWithFlags(void **out, unsigned flags) {
@@ -272,7 +284,7 @@ API int cudaStreamDestroy(void *handle) {
 }
 
 API int cudaStreamSynchronize(void *handle) {
-    ENTER();
+    ENTER_ON(device_of_stream(handle));
     struct stream *stream = stream_of(handle);
     if (!stream)
         return answer(INVALID_HANDLE);
@@ -287,13 +299,13 @@ static int readiness(struct stream *stream, uint64_t number) {
 }
 
 API int cudaStreamQuery(void *handle) {
-    ENTER();
+    ENTER_ON(device_of_stream(handle));
     struct stream *stream = stream_of(handle);
     return stream ? readiness(stream, submitted(stream)) : answer(INVALID_HANDLE);
 }
 
 API int cudaLaunchHostFunc(void *handle, void (*function)(void *), void *argument) {
-    ENTER();
+    ENTER_ON(device_of_stream(handle));
     struct stream *stream = stream_of(handle);
     if (!stream)
         return answer(INVALID_HANDLE);
@@ -330,6 +342,13 @@ static struct stream *recorded(struct event *event, uint64_t *number) {
     return stream;
 }
 
+static int device_of_event(void *handle) {
+    struct event *event = event_of(handle);
+    uint64_t number;
+    struct stream *stream = event ? recorded(event, &number) : NULL;
+    return stream ? stream->device : current_device;
+}
+
 /* Events are never freed: a late use is seen. */
 API int cudaEventDestroy(void *handle) {
     ENTER();
@@ -341,7 +360,7 @@ API int cudaEventDestroy(void *handle) {
 }
 
 API int cudaEventRecord(void *handle, void *stream_handle) {
-    ENTER();
+    ENTER_ON(device_of_stream(stream_handle));
     struct event *event = event_of(handle);
     struct stream *stream = stream_of(stream_handle);
     if (!event || !stream)
@@ -357,7 +376,7 @@ API int cudaEventRecord(void *handle, void *stream_handle) {
 }
 
 API int cudaEventQuery(void *handle) {
-    ENTER();
+    ENTER_ON(device_of_event(handle));
     struct event *event = event_of(handle);
     if (!event)
         return answer(INVALID_HANDLE);
@@ -367,7 +386,7 @@ API int cudaEventQuery(void *handle) {
 }
 
 API int cudaEventSynchronize(void *handle) {
-    ENTER();
+    ENTER_ON(device_of_event(handle));
     struct event *event = event_of(handle);
     if (!event)
         return answer(INVALID_HANDLE);
@@ -382,7 +401,7 @@ API int cudaEventSynchronize(void *handle) {
 /* As the real one: nothing is waited for when the event was not recorded yet. */
 API int cudaStreamWaitEvent(void *handle, void *event_handle, unsigned flags) {
     (void)flags;
-    ENTER();
+    ENTER_ON(device_of_stream(handle));
     struct event *event = event_of(event_handle);
     struct stream *stream = stream_of(handle);
     if (!event || !stream)
