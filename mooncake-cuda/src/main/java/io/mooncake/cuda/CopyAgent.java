@@ -48,11 +48,11 @@ final class CopyAgent implements Poller {
     private volatile boolean closed;
     private final ParkingSpot spot;
 
-    CopyAgent(EngineContext context, CudaDevices devices, Device device, @Nullable Runnable wakeup) {
+    CopyAgent(EngineContext context, CudaDevices devices, Device device) {
         this.context = context;
         this.devices = devices;
         this.device = device;
-        spot = new ParkingSpot(() -> queue.isEmpty(), wakeup);
+        spot = new ParkingSpot(() -> queue.isEmpty(), context.wakeup());
         copies = new Copies(context, devices, device);
     }
 

@@ -13,7 +13,6 @@ import io.mooncake.cuda.runtime.NativeRuntime;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The GPUs of this machine, for one node: pools in their memory, engines that copy, host memory pinned for them. Any thread.
@@ -160,13 +159,12 @@ public final class CudaDevices {
      *
      * @param context what the node gives
      * @param device its number
-     * @param wakeup wakes the thread that runs the engine's poller where that does not park there; else null
      * @return the node's to run and close
      * @throws MooncakeException DEVICE_LOST, OUT_OF_MEMORY for its pinned buffers
      */
-    public CudaTransferEngine engine(EngineContext context, int device, @Nullable Runnable wakeup) {
+    public CudaTransferEngine engine(EngineContext context, int device) {
         try {
-            return new CudaTransferEngine(context, this, device(device), wakeup);
+            return new CudaTransferEngine(context, this, device(device));
         } catch (CudaException e) {
             throw e.asMooncake();
         }

@@ -15,7 +15,6 @@ import io.mooncake.core.transfer.Route.Locality;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.cuda.runtime.Device;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Copies inside a node from and to one device: to host memory, from it, inside the device, and to other devices, chunk by chunk under a pin, by
@@ -39,10 +38,10 @@ public final class CudaTransferEngine implements TransferEngine {
     private final Route otherDevice;
     private final Route lost;
 
-    CudaTransferEngine(EngineContext context, CudaDevices devices, Device device, @Nullable Runnable wakeup) {
+    CudaTransferEngine(EngineContext context, CudaDevices devices, Device device) {
         this.context = context;
         this.device = device;
-        agent = new CopyAgent(context, devices, device, wakeup);
+        agent = new CopyAgent(context, devices, device);
         here = new Route(Locality.NODE, true, Health.READY, "the block is on " + device + " of this node");
         otherDevice = new Route(Locality.NODE, false, Health.NONE, "the block is on another device than " + device);
         lost = new Route(Locality.NODE, false, Health.NONE, device + " is lost");

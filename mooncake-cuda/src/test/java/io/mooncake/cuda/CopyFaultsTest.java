@@ -8,8 +8,10 @@ import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.PageMap;
+import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.cuda.CudaRig.Place;
 import io.mooncake.cuda.PeerLink.Way;
 import io.mooncake.cuda.runtime.CudaException;
@@ -20,6 +22,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -262,6 +265,27 @@ class CopyFaultsTest {
                 assertEquals(0, node.guards.pinned());
             }
             assertTrue(canceled > count / 4, canceled + " of " + count + " were canceled in time");
+        }
+    }
+
+    /** Where threads are shared the agent's thread parks in another engine's poller. */
+    @Test
+    void shouldWakeTheThreadThatItShares() {
+        AtomicInteger wakeups = new AtomicInteger();
+        try (CudaRig rig = new CudaRig(Place.DEVICE_0, Place.PINNED) {
+            @Override
+            protected TransferEngine engine(EngineContext context) {
+                return super.engine(context.wokenBy(wakeups::incrementAndGet));
+            }
+        }) {
+            EngineRig.Side node = rig.side("node");
+            Source source = rig.guarded(node, MIB);
+            Region into = node.own(rig.filled(MIB, EngineRig.FILL));
+            Reading reading = node.read(source, 0, MIB, into);
+            assertEquals(1, wakeups.get());
+            node.engine.abort(reading.read);
+            assertEquals(2, wakeups.get());
+            assertEquals(ReadStatus.OK, ended(rig, reading).status);
         }
     }
 }

@@ -46,7 +46,7 @@ class CudaRig extends EngineRig {
 
     @Override
     protected TransferEngine engine(EngineContext context) {
-        return devices.engine(context, Math.max(0, from.device >= 0 ? from.device : to.device), null);
+        return devices.engine(context, Math.max(0, from.device >= 0 ? from.device : to.device));
     }
 
     @Override
