@@ -272,7 +272,7 @@ API const char *cudaGetErrorString(int error) {
 
 /* ---- for tests ---- */
 
-/* As at first: no delay, no error to come, none that sticks, every peer reachable, strict mode off. */
+/* As at first: real time, no delay, no error to come, none that sticks, every peer reachable, strict mode off. */
 API void emulationReset(int number) {
     pthread_once(&once, make_devices);
     pthread_mutex_lock(&global);
@@ -285,6 +285,7 @@ API void emulationReset(int number) {
         unstick(i);
     }
     pthread_mutex_unlock(&global);
+    emulationClock(0);
     last_error = SUCCESS;
 }
 

@@ -13,6 +13,7 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.cuda.runtime.CudaException;
 import io.mooncake.cuda.runtime.Device;
 import java.util.ArrayDeque;
+import java.util.Iterator;
 import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -44,6 +45,7 @@ final class CopyAgent implements Poller {
     private final Copies copies;
     /** Chunks of loads since one of the background had its turn. */
     private int ahead;
+    private boolean endingFirst;
     private boolean released;
     private volatile boolean closed;
     private final ParkingSpot spot;
@@ -189,26 +191,45 @@ final class CopyAgent implements Poller {
 
     // ---- a read's turn
 
-    /** Gives each read its turn: it ends, or may queue a chunk, or waits. So many chunks are queued at most. */
+    /** Each read is looked at, some go on, and what is over ends. So many chunks are queued at most. */
     private int step(ArrayDeque<DeviceRead> reads, int most) {
-        int work = 0;
+        long nowNs = context.nanoClock().getAsLong();
+        for (DeviceRead read : reads) {
+            read.look(nowNs);
+        }
         int posted = 0;
-        for (int left = reads.size(); left > 0; left--) {
-            DeviceRead read = reads.remove();
-            // It is in no chunk's way only here: what throws below has lost the device, and then all reads are looked for.
-            reads.add(read);
-            read.look(context.nanoClock().getAsLong());
-            if (posted < most && read.hasMore()) {
-                posted += copies.post(read);
-            }
-            if (isOver(read)) {
-                reads.removeLastOccurrence(read);
-                end(read);
-                work++;
-            }
+        if (most > 0) {
+            // Every other time a read goes first that ends with its next chunk, so that it does not wait for all that is longer.
+            posted = endingFirst ? post(reads, 1, devices.config().chunkBytes()) : 0;
+            posted += post(reads, most - posted, Long.MAX_VALUE);
+            endingFirst ^= posted > 0;
         }
         ahead = reads.equals(loads) ? ahead + posted : posted > 0 ? 0 : ahead;
-        return work + posted;
+        return posted + endOver(reads);
+    }
+
+    /** The oldest first: so a block is whole, and perhaps on its way by the network, while the next one is copied. */
+    private int post(ArrayDeque<DeviceRead> reads, int most, long longest) {
+        int posted = 0;
+        for (DeviceRead read : reads) {
+            for (int done = 1; done > 0 && posted < most && read.hasMore() && read.left() <= longest; posted += done) {
+                done = copies.post(read);
+            }
+        }
+        return posted;
+    }
+
+    private static int endOver(ArrayDeque<DeviceRead> reads) {
+        int ended = 0;
+        for (Iterator<DeviceRead> all = reads.iterator(); all.hasNext();) {
+            DeviceRead read = all.next();
+            if (isOver(read)) {
+                all.remove();
+                end(read);
+                ended++;
+            }
+        }
+        return ended;
     }
 
     private static boolean isOver(DeviceRead read) {

@@ -90,6 +90,11 @@ final class DeviceRead {
         return failure == null && posted < read.length();
     }
 
+    /** Bytes whose copies are still to be queued. */
+    long left() {
+        return read.length() - posted;
+    }
+
     private MemorySegment hostSource() {
         return ((HostMemory) source.memory()).segment();
     }

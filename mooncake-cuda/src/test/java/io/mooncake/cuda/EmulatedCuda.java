@@ -71,7 +71,7 @@ public final class EmulatedCuda {
             Path out = Files.createDirectories(Path.of("target", "emulated-cuda")).resolve("libcudart-emulated.so");
             return CCompiler.compile(Files.readString(Path.of(SOURCES + "devices.c")), out, "-O2", "-Wall", "-Wextra",
                     "-Werror", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread", "-I" + SOURCES,
-                    SOURCES + "streams.c", SOURCES + "memory.c");
+                    SOURCES + "clock.c", SOURCES + "streams.c", SOURCES + "memory.c");
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -105,6 +105,22 @@ public final class EmulatedCuda {
     /** Has every operation take so long; 0 bytes a microsecond = any number. */
     public static void delay(long latencyUs, long bytesPerUs) {
         call("emulationDelay", latencyUs, bytesPerUs);
+    }
+
+    /** From now on {@link #delay} is time of a clock that stands still but for {@link #advance}, and for calls that block. */
+    public static void virtualTime() {
+        call("emulationClock", 1);
+    }
+
+    /** When the next operation ends that runs on virtual time, all that are due having ended; Long.MAX_VALUE when none does. */
+    public static long nextNs() {
+        long next = (long) invoke(JAVA_LONG, "emulationNext");
+        return next < 0 ? Long.MAX_VALUE : next;
+    }
+
+    /** Turns virtual time on: what is due by then has ended when this returns. */
+    public static void advance(long toNs) {
+        call("emulationAdvance", toNs);
     }
 
     /** A device has so much memory. */
