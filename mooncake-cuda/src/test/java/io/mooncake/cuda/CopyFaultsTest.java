@@ -21,16 +21,14 @@ import io.mooncake.testing.Source;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The CUDA engine where something is not as it should be: no peer access, memory that is not pinned, errors of every call, cancels. */
+/** The CUDA engine where something is not as it should be: no peer access, memory that is not pinned, errors of every call. */
 @Timeout(120)
 class CopyFaultsTest {
     private static final long MIB = 1 << 20;
@@ -202,70 +200,6 @@ class CopyFaultsTest {
             }
         }
         return EmulatedCuda.statistics().calls() - before > call;
-    }
-
-    @Test
-    void shouldSurviveCancelsAtAnyMoment() {
-        cancels(1_000);
-    }
-
-    @Test
-    @Tag("full")
-    void shouldSurvive20000CancelsAtAnyMoment() {
-        cancels(20_000);
-    }
-
-    /** A canceled read's destination is handed on at its end: a byte that lands later is seen. */
-    private static void cancels(int count) {
-        EmulatedCuda.delay(20, 4000);
-        EmulatedCuda.strict();
-        SplittableRandom random = new SplittableRandom(7);
-        try (CudaRig rig = new CudaRig(Place.DEVICE_0, Place.PINNED, CudaConfig.defaults().withChunks(16 << 10, 4))) {
-            EngineRig.Side node = rig.side("node");
-            Source source = rig.guarded(node, 256 << 10);
-            int lanes = 4;
-            List<MemorySegment> places = new ArrayList<>();
-            List<Region> regions = new ArrayList<>();
-            for (int i = 0; i < lanes; i++) {
-                places.add(rig.filled(256 << 10, EngineRig.FILL));
-                regions.add(node.own(places.get(i)));
-            }
-            int canceled = 0;
-            for (int round = 0; round * lanes < count; round++) {
-                List<Reading> readings = new ArrayList<>();
-                for (int i = 0; i < lanes; i++) {
-                    MemorySegment place = places.get(i);
-                    place.fill(EngineRig.FILL);
-                    Reading reading = node.read(source, 0, 256 << 10, regions.get(i));
-                    reading.onEnd = () -> {
-                        if (reading.status != ReadStatus.OK) {
-                            place.fill((byte) REFILL);
-                        }
-                    };
-                    readings.add(reading);
-                }
-                for (Reading reading : readings) {
-                    for (int cycles = random.nextInt(40); cycles > 0; cycles--) {
-                        rig.cycle();
-                    }
-                    reading.givenUp = true;
-                    node.engine.abort(reading.read);
-                }
-                rig.until(() -> readings.stream().allMatch(Reading::ended));
-                for (int i = 0; i < lanes; i++) {
-                    assertEquals(1, readings.get(i).ends);
-                    if (readings.get(i).status == ReadStatus.OK) {
-                        assertTrue(EngineRig.holdsPattern(places.get(i), 0, 4096, 0));
-                    } else {
-                        assertEquals(ReadStatus.CANCELED, readings.get(i).status);
-                        assertTrue(EngineRig.isFilled(places.get(i), (byte) REFILL), "a byte landed after the end");
-                        canceled++;
-                    }
-                }
-                assertEquals(0, node.guards.pinned());
-            }
-            assertTrue(canceled > count / 4, canceled + " of " + count + " were canceled in time");
-        }
     }
 
     /** Where threads are shared the agent's thread parks in another engine's poller. */
