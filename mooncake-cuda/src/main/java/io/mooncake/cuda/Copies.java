@@ -197,7 +197,7 @@ final class Copies {
         }
     }
 
-    /** From the buffer to the other device, in a stream of that one. */
+    /** From the buffer to the other device, in a stream of that one; when that is lost, this one goes on. */
     private void sendOn(DeviceRead read, Chunk chunk) {
         Lane onward = lanes.onwardTo(read.to);
         if (onward.device.loss() != null) {
@@ -205,6 +205,15 @@ final class Copies {
             finish(read, chunk);
             return;
         }
+        try {
+            sendOn(read, chunk, onward);
+        } catch (CudaException e) {
+            LOG.error("{} is lost: {}", onward.device, e.getMessage());
+            drop(onward);
+        }
+    }
+
+    private void sendOn(DeviceRead read, Chunk chunk, Lane onward) {
         try {
             read.queue(onward.stream, buffers.address(chunk.place), chunk.position, chunk.length);
         } catch (CudaException e) {

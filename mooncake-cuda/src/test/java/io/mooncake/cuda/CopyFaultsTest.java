@@ -15,12 +15,16 @@ import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.cuda.CudaRig.Place;
 import io.mooncake.cuda.PeerLink.Way;
 import io.mooncake.cuda.runtime.CudaException;
+import io.mooncake.cuda.runtime.CudaRuntime;
+import io.mooncake.cuda.runtime.NativeRuntime;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.EngineRig.Reading;
 import io.mooncake.testing.Source;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -33,6 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class CopyFaultsTest {
     private static final long MIB = 1 << 20;
     private static final int REFILL = 0x77;
+    private static final int LAUNCH_FAILURE = 719;
     /** About as many as a life has, without those that only ask whether a copy has ended. */
     private static final int CALLS = 160;
 
@@ -143,6 +148,37 @@ class CopyFaultsTest {
             Source source = other.guarded(node, 4 * MIB);
             MemorySegment to = other.filled(4 * MIB, EngineRig.FILL);
             assertEquals(ReadStatus.OK, ended(other, node.read(source, 0, 4 * MIB, node.own(to))).status);
+        }
+    }
+
+    /** The other device is lost just when its copy has been queued and the event behind it is not: nobody knows whether that landed. */
+    @Test
+    void shouldNotCountWhatTheLossOfAnotherDeviceLeavesOpen() {
+        EmulatedCuda.noPeer(0, 1);
+        Set<Object> onward = new HashSet<>();
+        CudaRuntime losing = RuntimeProxy.around((call, arguments, real) -> {
+            if (call.equals("record") && onward.contains(arguments[1])) {
+                EmulatedCuda.failCall(0, LAUNCH_FAILURE);
+            }
+            Object result = real.call();
+            if (call.equals("createStream") && NativeRuntime.INSTANCE.currentDevice() == 1) {
+                onward.add(result);
+            }
+            return result;
+        });
+        try (CudaRig rig = new CudaRig(Place.DEVICE_0, Place.DEVICE_1,
+                CudaConfig.defaults().withChunks(MIB, 4).withPeerProbe(false), losing)) {
+            EngineRig.Side node = rig.side("node");
+            Source source = rig.guarded(node, MIB);
+            Region to = node.own(rig.filled(MIB, EngineRig.FILL));
+            Reading reading = ended(rig, node.read(source, 0, MIB, to));
+            assertEquals(ReadStatus.UNREACHABLE, reading.status);
+            assertEquals(Kind.DEVICE_LOST, reading.cause().kind());
+            assertTrue(reading.cause().getMessage().contains("device 1"), reading.cause()::getMessage);
+            assertEquals(0, node.guards.pinned());
+
+            Region home = node.own(rig.arena().allocate(MIB));
+            assertEquals(ReadStatus.OK, ended(rig, node.read(source, 0, MIB, home)).status, "the first device goes on");
         }
     }
 
