@@ -51,8 +51,9 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         Piece piece = part.piece;
         BlockRef wanted = piece.ref();
         // What was in another's file, or on its device, when the reference was made may be in its memory by now.
-        boolean elsewhere = wanted != null && wanted.tier() != Tier.DRAM && !wanted.node().equals(costs.self());
-        if (part.tried.isEmpty() && piece.atLeast() == 0 && !elsewhere) {
+        boolean raised = wanted != null && wanted.tier() != Tier.DRAM && !wanted.node().equals(costs.self())
+                && engineInPlace(wanted, null) == null;
+        if (part.tried.isEmpty() && piece.atLeast() == 0 && !raised) {
             return wanted != null ? wanted : find(piece.id(), piece.length());
         }
         for (BlockRef local : blocks.copies(piece.id())) {
@@ -91,6 +92,20 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
             }
         }
         return best;
+    }
+
+    /** The engine that reads what is not in a peer's host memory where it is, into some memory or any; null when the peer has to bring it up. */
+    @Nullable
+    TransferEngine engineInPlace(BlockRef ref, @Nullable Memory into) {
+        Peer owner = registry.peer(ref.node());
+        for (int i = 0; owner != null && i < engines.size(); i++) {
+            TransferEngine engine = engines.get(i);
+            if (engine.readsInPlace(owner, ref.region())
+                    && (into == null || engine.reaches(owner, ref.region(), into))) {
+                return engine;
+            }
+        }
+        return null;
     }
 
     /** The engine that brings blocks into this node's slow tier; null when there is none. */
@@ -141,9 +156,16 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         return "block " + ref.id() + " on node " + ref.node() + ": " + (owner == null
                 ? "no way, because the node is not known, or not in this incarnation"
                 : elsewhere
-                        ? "by way of that node's memory, because it is "
-                                + (ref.isInFile() ? "in a file" : "on a device")
-                                + " there"
+                        ? explainElsewhere(owner, ref)
                         : PathChoice.explain(engines, owner, ref.region(), ref.length(), costs));
+    }
+
+    private String explainElsewhere(Peer owner, BlockRef ref) {
+        TransferEngine engine = engineInPlace(ref, null);
+        if (engine != null) {
+            return engine.name() + " (" + engine.route(owner, ref.region()).reason() + ")";
+        }
+        return "by way of that node's memory, because it is " + (ref.isInFile() ? "in a file" : "on a device")
+                + " there";
     }
 }

@@ -1,5 +1,6 @@
 package io.mooncake.cuda;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.pool.MemorySource;
@@ -11,8 +12,12 @@ import io.mooncake.cuda.runtime.CudaRuntime;
 import io.mooncake.cuda.runtime.Device;
 import io.mooncake.cuda.runtime.NativeRuntime;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The GPUs of this machine, for one node: pools in their memory, engines that copy, host memory pinned for them. Any thread.
@@ -25,6 +30,8 @@ public final class CudaDevices {
     private final List<Device> devices = new ArrayList<>();
     private final List<PeerLink> links;
     private final HostPins pins;
+    /** Where other processes find what is on these devices, by the pools' memory. */
+    private final Map<Memory, Path> shared = new ConcurrentHashMap<>();
 
     CudaDevices(CudaRuntime runtime, CudaConfig config) {
         this.config = config;
@@ -84,6 +91,11 @@ public final class CudaDevices {
         return devices.get(number);
     }
 
+    /** Where other processes of this host find a pool; empty where it is not shared. */
+    Optional<Path> shared(Memory memory) {
+        return Optional.ofNullable(shared.get(memory));
+    }
+
     HostPins pins() {
         return pins;
     }
@@ -126,7 +138,9 @@ public final class CudaDevices {
      * @throws MooncakeException OUT_OF_MEMORY with the numbers; DEVICE_LOST; CONFIG_ERROR
      */
     public VramPool pool(int device, List<SizeClass> classes) {
-        return new VramPool(device(device), pins, classes, peer -> isAddressable(peer, device));
+        VramPool pool = new VramPool(this, device(device), classes, peer -> isAddressable(peer, device));
+        pool.shared().ifPresentOrElse(file -> shared.put(pool.memory(), file), () -> shared.remove(pool.memory()));
+        return pool;
     }
 
     /**

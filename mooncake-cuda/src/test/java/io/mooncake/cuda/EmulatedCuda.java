@@ -6,6 +6,8 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.mooncake.cuda.runtime.ffi.CudaLibrary;
 import io.mooncake.testing.CCompiler;
+import io.mooncake.testing.ForkedJvm;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -15,6 +17,8 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 
@@ -75,6 +79,24 @@ public final class EmulatedCuda {
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Runs a main class of the tests in a process of its own, over the same emulation: to its end. */
+    static ForkedJvm.Result runProcess(Path folder, Class<?> main, String... arguments)
+            throws IOException, InterruptedException {
+        List<String> parts = new ArrayList<>(List.of("target/test-classes", "target/classes"));
+        for (String property : List.of("jdk.module.path", "java.class.path")) {
+            String path = System.getProperty(property);
+            if (path != null) {
+                parts.add(path);
+            }
+        }
+        List<String> command = new ArrayList<>(List.of("--enable-native-access=ALL-UNNAMED", "-cp",
+                String.join(File.pathSeparator, parts),
+                "-D" + CudaLibrary.PATH_PROPERTY + "=" + System.getProperty(CudaLibrary.PATH_PROPERTY),
+                main.getName()));
+        command.addAll(List.of(arguments));
+        return ForkedJvm.run(folder, command);
     }
 
     private static Object invoke(@Nullable MemoryLayout result, String function, Object... arguments) {
