@@ -284,6 +284,11 @@ API void emulationReset(int number) {
         devices[i].before = devices[i].used;
         unstick(i);
     }
+    for (struct range *r = ranges, *next; r; r = next) { /* pinned for a device that was lost, which unpins nothing */
+        next = r->next;
+        if (r->kind == HOST_PINNED)
+            remove_range(r);
+    }
     pthread_mutex_unlock(&global);
     emulationClock(0);
     last_error = SUCCESS;

@@ -10,6 +10,7 @@ import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.SharedBlock;
 import io.mooncake.core.transfer.SharedBlocks;
 import io.mooncake.core.transfer.TransferEngine;
@@ -165,7 +166,15 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         if (engine != null) {
             return engine.name() + " (" + engine.route(owner, ref.region()).reason() + ")";
         }
-        return "by way of that node's memory, because it is " + (ref.isInFile() ? "in a file" : "on a device")
-                + " there";
+        StringBuilder text = new StringBuilder("by way of that node's memory, because it is ")
+                .append(ref.isInFile() ? "in a file" : "on a device")
+                .append(" there");
+        for (TransferEngine other : engines) {
+            Route route = other.route(owner, ref.region());
+            if (route.locality() == Route.Locality.HOST && !route.registered()) {
+                text.append("; ").append(other.name()).append(": ").append(route.reason());
+            }
+        }
+        return text.toString();
     }
 }

@@ -23,6 +23,7 @@ import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import io.mooncake.cuda.runtime.CudaRuntime;
+import io.mooncake.cuda.runtime.NativeRuntime;
 import io.mooncake.testing.EngineRig;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
@@ -213,6 +214,19 @@ class PeerVramTest {
         }
         try (var left = Files.walk(folder)) {
             assertEquals(0, left.filter(Files::isRegularFile).count());
+        }
+    }
+
+    /** The runtime does not open it, as that of C106: by way of the owner's host memory, and the reason is said. */
+    @Test
+    void C106_shouldAskTheOwnerWhereTheRuntimeOpensNothing() {
+        try (Node owner = start("owner", NativeRuntime.INSTANCE, 0, true);
+                Node reader = start("reader", NativeRuntime.INSTANCE, 1, true)) {
+            BlockRef block = write(owner, "block", 4);
+            assertTrue(owner.store().awaitAnnounced(Duration.ofSeconds(30)));
+            assertTrue(EngineRig.isFilled(read(reader, block), (byte) 4));
+            assertTrue(owner.counters().get(Counter.BLOCKS_WANTED) > 0, owner.store()::describe);
+            until(() -> reader.store().explain(block).contains("cudaIpcOpenMemHandle"));
         }
     }
 
