@@ -173,11 +173,12 @@ final class Pull implements TransferWork, ReadListener {
         TransferEngine engine = owner == null || into == null
                 ? null
                 : elsewhere
-                        ? node.sources().engineInPlace(source, into)
+                        ? part.notInPlace ? null : node.sources().engineInPlace(source, into)
                         : node.sources().engineTo(owner, source.region(), length, into);
         if (elsewhere && engine == null) {
             return awaitsRaising(part, source);
         }
+        part.inPlace = elsewhere;
         if (owner == null || engine == null) {
             return mayRetry(part, Outcome.UNREACHABLE,
                     new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));
@@ -424,6 +425,12 @@ final class Pull implements TransferWork, ReadListener {
                 retryOrEnd(part, Outcome.CHECKSUM, null);
             }
             case UNREACHABLE -> {
+                if (part.inPlace) {
+                    // Of this process's device it says more than of the owner, which may serve the block yet.
+                    part.notInPlace = true;
+                    attempt(part);
+                    return;
+                }
                 MooncakeException cause = part.read.cause();
                 String reason = cause == null ? "it cannot be reached" : String.valueOf(cause.getMessage());
                 node.events().raise(BlockEvent.Kind.LOST, source, reason);

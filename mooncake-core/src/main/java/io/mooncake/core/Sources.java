@@ -53,7 +53,7 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         BlockRef wanted = piece.ref();
         // What was in another's file, or on its device, when the reference was made may be in its memory by now.
         boolean raised = wanted != null && wanted.tier() != Tier.DRAM && !wanted.node().equals(costs.self())
-                && engineInPlace(wanted, null) == null;
+                && (part.notInPlace || engineInPlace(wanted, null) == null);
         if (part.tried.isEmpty() && piece.atLeast() == 0 && !raised) {
             return wanted != null ? wanted : find(piece.id(), piece.length());
         }

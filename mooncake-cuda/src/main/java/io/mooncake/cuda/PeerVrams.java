@@ -132,11 +132,12 @@ final class PeerVrams {
     /** The cluster says that a life is over. */
     void dead(NodeId life) {
         List<Link> all = links.get(life);
-        if (all != null) {
-            all.forEach(link -> link.dead = true);
-            work = true;
-            wakeup.run();
+        if (all == null || links.remove(life, List.of())) {
+            return;
         }
+        all.forEach(link -> link.dead = true);
+        work = true;
+        wakeup.run();
     }
 
     // ---- the agent

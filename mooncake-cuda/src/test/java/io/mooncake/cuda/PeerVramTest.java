@@ -50,6 +50,7 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class PeerVramTest {
     private static final int BLOCK = 1 << 20;
+    private static final int ILLEGAL_ADDRESS = 700;
 
     @TempDir
     @SuppressWarnings("NullAway.Init") // by JUnit
@@ -214,6 +215,21 @@ class PeerVramTest {
         }
         try (var left = Files.walk(folder)) {
             assertEquals(0, left.filter(Files::isRegularFile).count());
+        }
+    }
+
+    /** The reader's device is lost while it copies: the block comes by way of its owner's host memory, as it does from then on. */
+    @Test
+    void shouldAskTheOwnerWhenTheReadersDeviceIsLost() {
+        CudaRuntime runtime = oneProcess();
+        try (Node owner = start("owner", runtime, 0, true); Node reader = start("reader", runtime, 1, true)) {
+            BlockRef block = write(owner, "block", 5);
+            assertTrue(owner.store().awaitAnnounced(Duration.ofSeconds(30)));
+            until(() -> reader.store().explain(block).contains("cuda1 ("));
+            EmulatedCuda.failCopy(0, ILLEGAL_ADDRESS);
+            assertTrue(EngineRig.isFilled(read(reader, block), (byte) 5));
+            assertTrue(owner.counters().get(Counter.BLOCKS_WANTED) > 0, owner.store()::describe);
+            assertFalse(reader.store().explain(block).contains("cuda1 ("), reader.store().explain(block));
         }
     }
 
