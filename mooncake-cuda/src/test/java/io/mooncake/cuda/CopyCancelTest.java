@@ -32,7 +32,7 @@ class CopyCancelTest {
     private static final long NEVER = -1;
 
     /** Where the bytes come from and go to. */
-    private enum Way {
+    enum Way {
         DOWN(Place.DEVICE_0, Place.PINNED), DOWN_BY_A_BUFFER(Place.DEVICE_0, Place.HOST), UP(Place.PINNED,
                 Place.DEVICE_1), UP_BY_A_BUFFER(Place.HOST, Place.DEVICE_1), ACROSS(Place.DEVICE_0,
                         Place.DEVICE_1), ACROSS_BY_A_BUFFER(Place.DEVICE_0, Place.DEVICE_1);

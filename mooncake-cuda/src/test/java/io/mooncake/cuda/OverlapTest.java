@@ -78,7 +78,7 @@ class OverlapTest {
         System.out.printf("%d blocks to %s: %.1f stretches one after the other, %.1f pipelined, %.2f times faster%n",
                 BLOCKS, tier, (double) oneByOneNs / STRETCH_NS, (double) pipelinedNs / STRETCH_NS,
                 (double) oneByOneNs / pipelinedNs);
-        assertEquals(BLOCKS * stretches * STRETCH_NS, oneByOneNs, STRETCH_NS);
+        assertTrue(Math.abs(oneByOneNs - BLOCKS * STRETCH_NS * stretches) < STRETCH_NS, "one by one: " + oneByOneNs);
         assertTrue(pipelinedNs * FASTER <= oneByOneNs, pipelinedNs + " ns, one after the other " + oneByOneNs);
     }
 

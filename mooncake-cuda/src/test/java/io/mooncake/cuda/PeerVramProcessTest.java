@@ -44,7 +44,7 @@ class PeerVramProcessTest {
     private static final long PAUSE_NS = 1_000_000;
 
     /** How the reader ends. */
-    private enum End {
+    enum End {
         /** When it sees that the owner has closed. */
         WITH_THE_OWNER,
         /** At once, and it tells nobody. */
