@@ -434,15 +434,19 @@ final class SlotTable {
         return false;
     }
 
-    /** Holds exactly what a reference names, in whatever tier that is now; null when that is not in the table any more. */
+    /** Holds the version that a reference names, where it was, or wherever it is by now; null when it is not in the table any more. */
     @Nullable
     Entry hold(BlockRef ref) {
         Entry top = blocks.get(ref.id());
-        Entry entry = top == null ? null : top.at(ref);
-        if (entry == null || !hold(entry)) {
-            return null;
+        boolean isHere = top != null && ref.node().equals(self) && top.ref.version().equals(ref.version());
+        Entry entry = top == null || !isHere ? null : top.nearest(ref);
+        while (entry != null && !hold(entry)) {
+            // About to leave that tier, for one below.
+            entry = entry.below();
         }
-        words.used(entry.slot, nanoClock.getAsLong());
+        if (entry != null) {
+            words.used(entry.slot, nanoClock.getAsLong());
+        }
         return entry;
     }
 
