@@ -400,7 +400,11 @@ final class Pull implements TransferWork, ReadListener {
                 if (committed && ahead) {
                     blocks().broughtAhead(source.id(), source.version());
                 }
-                if (committed && part.piece.destination() instanceof Destination.Replica to && to.tier() != part.step) {
+                if (committed && blocks().find(source.id()) == null) {
+                    // Evicted while it was copied from one tier to another.
+                    retryOrEnd(part, Outcome.STALE, null);
+                } else if (committed && part.piece.destination() instanceof Destination.Replica to
+                        && to.tier() != part.step) {
                     countBytes(part);
                     part.climbs = true;
                     attempt(part);
