@@ -163,6 +163,9 @@ final class Pull implements TransferWork, ReadListener {
                 return mayRetry(part, Outcome.STALE, null);
             }
             part.source = source;
+            if (goesStraight(part, source, to.tier())) {
+                part.step = to.tier();
+            }
         } else if (node.steps().isHere(source)) {
             // A copy is a use as a view is; what peers read is not, since a one-sided read tells nobody.
             blocks().touch(source.id());
@@ -192,6 +195,14 @@ final class Pull implements TransferWork, ReadListener {
             submit(part, engine);
         }
         return false;
+    }
+
+    /** From another node's device onto this one's, where an engine can, and not by host memory. */
+    private boolean goesStraight(Part part, BlockRef source, Tier to) {
+        Memory into = to == Tier.VRAM && !node.steps().isHere(source) && !part.notInPlace
+                ? blocks().tiers().memory(to)
+                : null;
+        return into != null && source.tier() != Tier.DRAM && node.sources().engineInPlace(source, into) != null;
     }
 
     /** What is to be read: after a step, what is here now; else, or when that has left already, any holder. */

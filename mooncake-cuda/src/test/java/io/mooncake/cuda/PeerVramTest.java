@@ -13,6 +13,7 @@ import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.MemorySource;
@@ -157,6 +158,12 @@ class PeerVramTest {
             assertEquals(Outcome.OK, up.outcome(0), () -> String.valueOf(up.cause(0)));
             assertEquals(0, owner.counters().get(Counter.BLOCKS_WANTED), owner.store()::describe);
             assertEquals(0, owner.usage(Tier.DRAM).used(), owner.store()::describe);
+            assertEquals(0, reader.usage(Tier.DRAM).used(), "it went from device to device");
+            assertEquals(1, reader.usage(Tier.VRAM).used());
+            try (BlockView view = reader.store().newView()) {
+                assertTrue(reader.store().acquire(second.id(), view, 1));
+                assertTrue(EngineRig.isFilled(EmulatedCuda.bytes(view.address(), BLOCK), (byte) 2));
+            }
         }
         assertEquals(0, open.get());
     }
