@@ -1,4 +1,4 @@
-package io.mooncake.testing;
+package io.mooncake.core.sim;
 
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.NodeId;
