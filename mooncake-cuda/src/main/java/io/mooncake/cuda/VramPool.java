@@ -13,9 +13,12 @@ import io.mooncake.core.pool.StreamOrder;
 import io.mooncake.cuda.runtime.CudaException;
 import io.mooncake.cuda.runtime.Device;
 import io.mooncake.cuda.runtime.DeviceMemory;
-import io.mooncake.cuda.runtime.PinnedMemory;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.IntPredicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A device's memory cut into slots. Any thread; reserve, release and quarantine are O(1), take no lock, allocate nothing and make no call.
@@ -24,6 +27,8 @@ import java.util.function.IntPredicate;
  * nothing is allocated on the device. Slots start on multiples of 512 bytes. Addresses are numbers for the device: nothing here lets the host
  * read or write them.
  *
+ * <p>Other processes of this host read it in place where the guards are in memory that they can map ({@link CudaConfig#withSharedDirectory}).
+ *
  * <p>When the device is lost the pool is out: nothing can be reserved any more, what is used is released as ever, and closing it gives nothing
  * back, since there is nothing left.
  */
@@ -31,16 +36,18 @@ public final class VramPool extends SlottedPool {
     /** What the runtime aligns allocations to, at least 256; whole sectors for every copy engine. */
     static final long SLOT_ALIGNMENT = 512;
 
+    private static final Logger LOG = LoggerFactory.getLogger(VramPool.class);
+
     private final Device device;
     private final SlotBook book;
     private final DeviceMemory reservation;
-    private final PinnedMemory guardMemory;
+    private final PoolGuards guardMemory;
     private final Memory memory;
     private final GuardTable guards;
     private final HandOvers streams;
     private boolean closed;
 
-    VramPool(Device device, HostPins pins, List<SizeClass> classes, IntPredicate peers) {
+    VramPool(CudaDevices devices, Device device, List<SizeClass> classes, IntPredicate peers) {
         this.device = device;
         book = new SlotBook("vram" + device.number(), classes, SLOT_ALIGNMENT);
         try {
@@ -49,14 +56,15 @@ public final class VramPool extends SlottedPool {
             throw e.asMooncake();
         }
         try {
-            guardMemory = new PinnedMemory(device, (long) book.slots() * GuardTable.STRIDE);
+            guardMemory = new PoolGuards(devices, device, (long) book.slots() * GuardTable.STRIDE,
+                    () -> ImportedVram.export(reservation, book.bytes()));
         } catch (CudaException e) {
             reservation.close();
             throw e.asMooncake();
         }
         guards = new GuardTable(guardMemory.segment());
         memory = new Memory.DeviceMemory(device.number(), reservation.address(), book.bytes());
-        streams = new HandOvers(device, pins, reservation.address(), peers);
+        streams = new HandOvers(device, devices.pins(), reservation.address(), peers);
     }
 
     /** The runtime's error says nothing of what there is: the numbers are looked at first. */
@@ -146,7 +154,12 @@ public final class VramPool extends SlottedPool {
         return ImportedVram.export(reservation, book.bytes());
     }
 
-    /** {@inheritDoc} No slot can be reserved from the first call on, also when it throws; release the rest and call it again then. */
+    /** Where this host's other processes find it; empty where it is not shared. */
+    Optional<Path> shared() {
+        return guardMemory.shared();
+    }
+
+    /** {@inheritDoc} Waits a while for other processes to end their reads. No slot can be reserved from the first call on, also when it throws; release the rest and call it again then. */
     @Override
     public synchronized void close() {
         if (closed) {
@@ -155,10 +168,16 @@ public final class VramPool extends SlottedPool {
         book.close();
         guards.retire();
         closed = true;
+        boolean isRead = guardMemory.awaitReaders();
         try {
             streams.close();
             guardMemory.close();
-            reservation.close();
+            if (isRead) {
+                LOG.warn("{} stays reserved on {} until this process ends: another process reads there still", name(),
+                        device);
+            } else {
+                reservation.close();
+            }
         } catch (CudaException e) {
             throw e.asMooncake();
         }

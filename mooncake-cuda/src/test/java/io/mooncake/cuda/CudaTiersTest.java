@@ -81,7 +81,7 @@ class CudaTiersTest {
                 .evictionPolicy("lru")
                 .fileTier(own, 65L * BLOCK)
                 .vram(() -> devices.pool(device, List.of(new SizeClass(BLOCK, DEVICE_SLOTS))))
-                .addEngine(context -> devices.engine(context, device, null))
+                .addEngine(context -> devices.engine(context, device))
                 .build());
     }
 

@@ -88,6 +88,6 @@ record ReplayVram(Kind kind, int blocks) {
         CudaDevices devices = CudaDevices.open(CudaConfig.defaults().withPeerProbe(false));
         int device = index % devices.count();
         builder.vram(() -> devices.pool(device, List.of(new SizeClass(blockSize, slots()))))
-                .addEngine(context -> devices.engine(context, device, null));
+                .addEngine(context -> devices.engine(context, device));
     }
 }

@@ -21,8 +21,12 @@ import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.pool.DramPool;
+import io.mooncake.core.pool.MemorySource;
+import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.sim.HostTier;
 import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.RegionTable;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -38,13 +42,14 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Blocks that go up and down between three tiers in any order, with copies under way while they are written anew, evicted, pinned and held: what
- * others are told is where the block is, every copy has the bytes of its version, and no slot is lost.
+ * Blocks that go up and down between three tiers in any order, with copies under way while they are written anew, evicted, pinned and held, while
+ * memory is set aside for some and, where blocks take as much as they need, they are moved together: what others are told is where the block is,
+ * every copy has the bytes of its version, and no slot is lost.
  */
 final class TiersPropertyTest {
     private static final NodeId SELF = new NodeId("a", 3);
     private static final long MS = 1_000_000;
-    private static final int BYTES = 64;
+    private static final int BYTES = 192;
     private static final int IDS = 7;
 
     @Test
@@ -86,6 +91,7 @@ final class TiersPropertyTest {
         final List<Copy> copying = new ArrayList<>();
         final List<BlockView> views = new ArrayList<>();
         final List<Hold> holds = new ArrayList<>();
+        final List<Reservation> rooms = new ArrayList<>();
         final BlockId[] ids = new BlockId[IDS];
         long now = 5;
 
@@ -97,7 +103,11 @@ final class TiersPropertyTest {
             for (Tier tier : Tier.values()) {
                 // Seldom without a device, or without a file.
                 if (tier == Tier.DRAM || random.nextInt(5) > 0) {
-                    BlockPool pool = HostTier.of(tier, 3 + random.nextInt(4), BYTES);
+                    int slots = 3 + random.nextInt(4);
+                    BlockPool pool = tier == Tier.DRAM && random.nextBoolean()
+                            ? DramPool.ofRanges("dram", new SizeClass(BYTES, 2 * slots), (long) slots * BYTES,
+                                    MemorySource.anonymous(), random.nextBoolean())
+                            : HostTier.of(tier, slots, BYTES);
                     pools.put(tier, pool);
                     int first = switch (tier) {
                         case VRAM -> DeviceMemory.FIRST_REGION;
@@ -112,6 +122,9 @@ final class TiersPropertyTest {
                     20 * MS, cached, EvictionPolicy.named(random.nextBoolean() ? "lru" : "adaptive"), Map.of()), this);
             if (random.nextInt(4) > 0) {
                 manager.demoteBy(this::demote);
+            }
+            if (random.nextInt(4) > 0) {
+                manager.relocateBy(this::relocate);
             }
             for (int i = 0; i < IDS; i++) {
                 ids[i] = i % 2 == 0
@@ -148,7 +161,9 @@ final class TiersPropertyTest {
 
         @Override
         public void onMoved(BlockRef from, BlockRef to) {
-            throw new AssertionError("nothing is moved here: " + from);
+            if (!told.replace(from.id(), from, to)) {
+                throw new AssertionError(from + " is moved, but others know " + told.get(from.id()));
+            }
         }
 
         @Override
@@ -171,13 +186,18 @@ final class TiersPropertyTest {
 
         void step() {
             now += random.nextInt(3);
-            switch (random.nextInt(12)) {
+            switch (random.nextInt(15)) {
                 case 0, 1, 2 -> write();
                 case 3, 4 -> begin(anyId(), anyTier());
                 case 5, 6 -> finish();
                 case 7 -> look();
                 case 8 -> letGo();
                 case 9 -> evict();
+                case 10 -> setAside();
+                case 11 -> {
+                    long _ = manager.compact();
+                }
+                case 12 -> now += 60 * MS;
                 default -> {
                     for (int i = random.nextInt(3); i >= 0; i--) {
                         manager.doWork(now);
@@ -194,7 +214,9 @@ final class TiersPropertyTest {
             Tier tier = anyTier();
             byte fill = (byte) random.nextInt();
             BlockId id = anyId();
-            try (BlockWriter writer = manager.allocate(id, BYTES, tier == Tier.SLOW ? Tier.DRAM : tier, 1_000 * MS)) {
+            // What a chain's id names has one length.
+            long length = id.isContentAddressed() ? 1 + (id.hash() & 127) : 1 + random.nextInt(BYTES);
+            try (BlockWriter writer = manager.allocate(id, length, tier == Tier.SLOW ? Tier.DRAM : tier, 1_000 * MS)) {
                 writer.segment().fill(id.isContentAddressed() ? (byte) id.hash() : fill);
                 BlockRef ref = writer.commit();
                 contents.putIfAbsent(ref.version(), id.isContentAddressed() ? (byte) id.hash() : fill);
@@ -225,13 +247,12 @@ final class TiersPropertyTest {
         private boolean end(Copy copy) {
             BlockRef source = copy.source;
             long pin = manager.guards()
-                    .pin(source.region(), source.guardOffset(), source.guard(), source.offset(), BYTES);
+                    .pin(source.region(), source.guardOffset(), source.guard(), source.offset(), source.length());
             if (pin < 0) {
                 copy.writer.abort();
                 return false;
             }
-            MemorySegment from = ((HostMemory) pool(source.tier()).memory()).segment().asSlice(source.offset(), BYTES);
-            ((HostMemory) copy.writer.memory()).segment().copyFrom(from);
+            ((HostMemory) copy.writer.memory()).segment().copyFrom(bytes(source));
             boolean whole = manager.guards().guard(pin) == source.guard();
             manager.guards().unpin(pin);
             return copy.writer.end(whole);
@@ -261,6 +282,65 @@ final class TiersPropertyTest {
                 }
                 return true;
             };
+        }
+
+        private MemorySegment bytes(BlockRef ref) {
+            return ((HostMemory) pool(ref.tier()).memory()).segment().asSlice(ref.offset(), ref.length());
+        }
+
+        /** Sometimes at once, sometimes later, sometimes not whole, sometimes not at all. */
+        private Relocator.@Nullable Copy relocate(BlockRef from, Region into, long offset) {
+            if (random.nextInt(8) == 0) {
+                return null;
+            }
+            int[] looks = {random.nextInt(4)};
+            boolean[] whole = new boolean[1];
+            return new Relocator.Copy() {
+                @Override
+                public boolean isOver() {
+                    if (looks[0]-- == 0) {
+                        whole[0] = random.nextInt(8) > 0 && copy(from, into, offset);
+                    }
+                    return looks[0] < 0;
+                }
+
+                @Override
+                public boolean isWhole() {
+                    return whole[0];
+                }
+            };
+        }
+
+        private boolean copy(BlockRef from, Region into, long offset) {
+            long pin = manager.guards()
+                    .pin(from.region(), from.guardOffset(), from.guard(), from.offset(), from.length());
+            if (pin < 0) {
+                return false;
+            }
+            ((HostMemory) into.memory()).segment().asSlice(offset, from.length()).copyFrom(bytes(from));
+            manager.guards().unpin(pin);
+            return true;
+        }
+
+        /** For one that is not here, or will not be; taken by a writer, by a copy, or by nobody. */
+        private void setAside() {
+            Reservation room = rooms.size() > 1 ? null : manager.reserve(anyId(), BYTES, 50 * MS);
+            if (room != null) {
+                rooms.add(room);
+            } else if (!rooms.isEmpty()) {
+                Reservation oldest = rooms.removeFirst();
+                if (random.nextBoolean()) {
+                    try (BlockWriter writer = manager.write(oldest, 1_000 * MS)) {
+                        if (random.nextBoolean() && !oldest.id().isContentAddressed()) {
+                            writer.segment().fill((byte) 7);
+                            contents.put(writer.commit().version(), (byte) 7);
+                        }
+                    } catch (MooncakeException e) {
+                        assertEquals(MooncakeException.Kind.STALE_VERSION, e.kind(), e::getMessage);
+                    }
+                }
+                oldest.close();
+            }
         }
 
         private void look() {
@@ -301,13 +381,13 @@ final class TiersPropertyTest {
 
         private void assertContent(BlockRef ref, MemorySegment bytes) {
             Byte fill = contents.get(ref.version());
-            for (long at = 0; at < BYTES; at++) {
+            for (long at = 0; at < bytes.byteSize(); at++) {
                 assertEquals(fill, bytes.get(ValueLayout.JAVA_BYTE, at), ref + " at " + at);
             }
         }
 
         private void settle() {
-            for (int i = 0; i < 20; i++) {
+            for (int i = 0; i < 100; i++) {
                 manager.doWork(now);
             }
         }
@@ -317,8 +397,7 @@ final class TiersPropertyTest {
                 List<BlockRef> copies = manager.copies(id);
                 for (int i = 0; i < copies.size(); i++) {
                     BlockRef copy = copies.get(i);
-                    assertContent(copy,
-                            ((HostMemory) pool(copy.tier()).memory()).segment().asSlice(copy.offset(), BYTES));
+                    assertContent(copy, bytes(copy));
                     assertEquals(copies.getFirst().version(), copy.version());
                     assertTrue(i == 0 || copies.get(i - 1).tier().compareTo(copy.tier()) < 0, copies::toString);
                     assertTrue(manager.isIn(copy, copy.tier()));
@@ -335,7 +414,12 @@ final class TiersPropertyTest {
             copying.forEach(this::end);
             views.forEach(BlockView::close);
             holds.forEach(Hold::close);
-            settle();
+            rooms.forEach(Reservation::close);
+            for (int i = 0; i < 300; i++) {
+                // What is still being moved, and waits for readers, ends.
+                now += MS;
+                manager.doWork(now);
+            }
             check();
             for (Tier tier : pools.keySet()) {
                 long copies = List.of(ids)

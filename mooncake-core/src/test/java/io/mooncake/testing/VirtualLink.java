@@ -1,4 +1,4 @@
-package io.mooncake.bench.cli;
+package io.mooncake.testing;
 
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.NodeId;
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * A node's end of a link that takes virtual time: what the node reads from another one arrives one read after the other, each so many
  * nanoseconds a byte after the one before it; loads go first. Messages take no time. One thread, the one that runs all nodes.
  */
-final class VirtualLink implements TransferEngine, Poller {
+public final class VirtualLink implements TransferEngine, Poller {
     private static final String NAME = "virtual";
     private static final Route THERE = new Route(Locality.NETWORK, true, Health.READY, "a link on virtual time");
     private static final Route HERE = new Route(Locality.NODE, false, Health.NONE, "the block is here");
@@ -42,22 +42,24 @@ final class VirtualLink implements TransferEngine, Poller {
     private long endNs;
 
     /** All ends, and how fast they are. */
-    static final class Network {
+    public static final class Network {
         private final Map<NodeId, VirtualLink> ends = new HashMap<>();
         private final double nsPerByte;
 
-        Network(double nsPerByte) {
+        /** No node has an end yet. */
+        public Network(double nsPerByte) {
             this.nsPerByte = nsPerByte;
         }
 
-        VirtualLink join(EngineContext context) {
+        /** A node's end, an engine. */
+        public VirtualLink join(EngineContext context) {
             VirtualLink end = new VirtualLink(context, this);
             ends.put(context.self(), end);
             return end;
         }
 
         /** When the next read arrives; {@link Long#MAX_VALUE} when none is on its way. */
-        long nextNs() {
+        public long nextNs() {
             return ends.values()
                     .stream()
                     .filter(end -> end.current != null)
