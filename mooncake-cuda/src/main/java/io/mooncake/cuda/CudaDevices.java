@@ -131,6 +131,20 @@ public final class CudaDevices {
     }
 
     /**
+     * Makes a pool in a device's memory whose blocks take as many bytes as they need, reserved at once. What is free of it is kept together by copies
+     * inside the device.
+     *
+     * @param device its number
+     * @param largest bytes of the longest block, and how many blocks there are at most
+     * @param bytes of all of it
+     * @return to be closed by whoever uses it
+     * @throws MooncakeException OUT_OF_MEMORY with the numbers; DEVICE_LOST; CONFIG_ERROR
+     */
+    public VramPool poolOfRanges(int device, SizeClass largest, long bytes) {
+        return VramPool.ofRanges(device(device), pins, largest, bytes, peer -> isAddressable(peer, device));
+    }
+
+    /**
      * Makes a pool of equal slots in a part of what is free on a device.
      *
      * @param device its number

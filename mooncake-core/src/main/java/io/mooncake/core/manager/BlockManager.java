@@ -589,7 +589,7 @@ public final class BlockManager {
      * @return zeros where the tier has no such pool
      */
     public FreeRanges freeRanges(Tier tier) {
-        return table.freeRanges(tier, caretaker.compactor().needsScratch());
+        return table.freeRanges(tier, caretaker.compactor().needsScratch(tier));
     }
 
     /**

@@ -23,6 +23,7 @@ import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.sim.HostTier;
 import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.RegionTable;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
@@ -38,8 +39,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Blocks that go up and down between three tiers in any order, with copies under way while they are written anew, evicted, pinned and held: what
- * others are told is where the block is, every copy has the bytes of its version, and no slot is lost.
+ * Blocks that go up and down between three tiers in any order, and are moved together there, with copies under way while they are written anew, evicted,
+ * pinned and held: what others are told is where the block is, every copy has the bytes of its version, and no slot is lost.
  */
 final class TiersPropertyTest {
     private static final NodeId SELF = new NodeId("a", 3);
@@ -59,6 +60,7 @@ final class TiersPropertyTest {
     }
 
     private static void run(int firstSeed, int seeds) {
+        int moves = 0;
         for (int seed = firstSeed; seed < firstSeed + seeds; seed++) {
             World world = new World(seed);
             try {
@@ -66,10 +68,12 @@ final class TiersPropertyTest {
                     world.step();
                 }
                 world.end();
+                moves += world.moves;
             } catch (RuntimeException | AssertionError e) {
                 throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
             }
         }
+        assertTrue(moves > seeds, "moved together: " + moves);
     }
 
     /** A copy that was begun. */
@@ -88,6 +92,7 @@ final class TiersPropertyTest {
         final List<Hold> holds = new ArrayList<>();
         final BlockId[] ids = new BlockId[IDS];
         long now = 5;
+        int moves;
 
         World(int seed) {
             random = new Random(seed);
@@ -97,7 +102,10 @@ final class TiersPropertyTest {
             for (Tier tier : Tier.values()) {
                 // Seldom without a device, or without a file.
                 if (tier == Tier.DRAM || random.nextInt(5) > 0) {
-                    BlockPool pool = HostTier.of(tier, 3 + random.nextInt(4), BYTES);
+                    int slots = 3 + random.nextInt(4);
+                    BlockPool pool = tier == Tier.SLOW || random.nextBoolean()
+                            ? HostTier.of(tier, slots, BYTES)
+                            : HostTier.ofRanges(tier, slots, (long) slots * BYTES, BYTES);
                     pools.put(tier, pool);
                     int first = switch (tier) {
                         case VRAM -> DeviceMemory.FIRST_REGION;
@@ -113,6 +121,7 @@ final class TiersPropertyTest {
             if (random.nextInt(4) > 0) {
                 manager.demoteBy(this::demote);
             }
+            manager.relocateBy(this::relocate);
             for (int i = 0; i < IDS; i++) {
                 ids[i] = i % 2 == 0
                         ? BlockId.of("k" + i)
@@ -148,7 +157,9 @@ final class TiersPropertyTest {
 
         @Override
         public void onMoved(BlockRef from, BlockRef to) {
-            throw new AssertionError("nothing is moved here: " + from);
+            assertEquals(from, told.put(to.id(), to));
+            assertEquals(from.version(), to.version());
+            moves++;
         }
 
         @Override
@@ -171,13 +182,16 @@ final class TiersPropertyTest {
 
         void step() {
             now += random.nextInt(3);
-            switch (random.nextInt(12)) {
+            switch (random.nextInt(13)) {
                 case 0, 1, 2 -> write();
                 case 3, 4 -> begin(anyId(), anyTier());
                 case 5, 6 -> finish();
                 case 7 -> look();
                 case 8 -> letGo();
                 case 9 -> evict();
+                case 10 -> {
+                    long _ = manager.compact();
+                }
                 default -> {
                     for (int i = random.nextInt(3); i >= 0; i--) {
                         manager.doWork(now);
@@ -263,6 +277,37 @@ final class TiersPropertyTest {
             };
         }
 
+        /** As {@link #demote}. */
+        private Relocator.@Nullable Copy relocate(BlockRef from, Region into, long offset) {
+            if (random.nextInt(10) == 0) {
+                return null;
+            }
+            int[] looks = {random.nextInt(3)};
+            boolean[] whole = new boolean[1];
+            return new Relocator.Copy() {
+                @Override
+                public boolean isOver() {
+                    if (looks[0]-- > 0) {
+                        return false;
+                    }
+                    long pin = manager.guards()
+                            .pin(from.region(), from.guardOffset(), from.guard(), from.offset(), BYTES);
+                    if (pin >= 0) {
+                        MemorySegment memory = ((HostMemory) into.memory()).segment();
+                        MemorySegment.copy(memory, from.offset(), memory, offset, BYTES);
+                        whole[0] = manager.guards().guard(pin) == from.guard() && random.nextInt(10) > 0;
+                        manager.guards().unpin(pin);
+                    }
+                    return true;
+                }
+
+                @Override
+                public boolean isWhole() {
+                    return whole[0];
+                }
+            };
+        }
+
         private void look() {
             BlockView view = manager.newView();
             BlockRef top = manager.find(anyId());
@@ -335,7 +380,9 @@ final class TiersPropertyTest {
             copying.forEach(this::end);
             views.forEach(BlockView::close);
             holds.forEach(Hold::close);
-            settle();
+            for (int i = 0; i < 10; i++) {
+                settle();
+            }
             check();
             for (Tier tier : pools.keySet()) {
                 long copies = List.of(ids)
