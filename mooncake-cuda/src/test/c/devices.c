@@ -272,7 +272,7 @@ API const char *cudaGetErrorString(int error) {
 
 /* ---- for tests ---- */
 
-/* As at first: no delay, no error to come, none that sticks, every peer reachable, strict mode off. */
+/* As at first: real time, no delay, no error to come, none that sticks, every peer reachable, strict mode off. */
 API void emulationReset(int number) {
     pthread_once(&once, make_devices);
     pthread_mutex_lock(&global);
@@ -284,7 +284,13 @@ API void emulationReset(int number) {
         devices[i].before = devices[i].used;
         unstick(i);
     }
+    for (struct range *r = ranges, *next; r; r = next) { /* pinned for a device that was lost, which unpins nothing */
+        next = r->next;
+        if (r->kind == HOST_PINNED)
+            remove_range(r);
+    }
     pthread_mutex_unlock(&global);
+    emulationClock(0);
     last_error = SUCCESS;
 }
 

@@ -6,6 +6,7 @@
  *   stream          a queue with one worker thread; operations run in order, after their delay
  *   event           a place in a stream's queue
  *   sticky error    an error of an operation; from then on every call of the device answers with it
+ *   virtual clock   on demand operations take no time but that of a clock which tests turn on: see clock.c
  *
  * Not emulated: kernels (tests put a gate and a memset in their place), graphs, cuMem*, managed memory.
  */
@@ -93,6 +94,7 @@ struct stream {
     int device, blocking, stopped;
     uint64_t submitted, completed;
     struct op *head, *tail;
+    uint64_t due_ns; /* of the head, on the virtual clock; 0 = it does not wait for that */
     pthread_mutex_t lock;
     pthread_cond_t arrived, done;
     struct stream *next;
@@ -164,6 +166,15 @@ struct stream *stream_of(void *handle);
 uint64_t submit(struct stream *stream, struct op *op);
 void wait_for(struct stream *stream, uint64_t number);
 void drain(int device);
+int has_passed(struct stream *stream, uint64_t number);
+
+/* ---- the clock ---- */
+
+void take_time(struct stream *stream, size_t bytes);
+/* A thread of the test's waits: on virtual time it turns the clock on itself. */
+void wait_outside(struct stream *stream, uint64_t number);
+struct timespec clock_now(void);
+void emulationClock(int on);
 int is_in_use(const struct range *range);
 
 /* What a stream or an event belongs to decides which device's loss a call tells, whatever the thread's is. */

@@ -36,10 +36,14 @@ int cudaEventCreateWithFlags(void **, unsigned);
 int cudaEventRecord(void *, void *);
 int cudaEventQuery(void *);
 int cudaEventSynchronize(void *);
+int cudaEventElapsedTime(float *, void *, void *);
 int cudaIpcGetMemHandle(struct handle *, void *);
 int cudaIpcOpenMemHandle(void **, struct handle, unsigned);
 int cudaIpcCloseMemHandle(void *);
 void emulationReset(int);
+void emulationDelay(long, long);
+long emulationNext(void);
+void emulationAdvance(long);
 void emulationMemory(int, long);
 void emulationStrict(int);
 void emulationNoPeer(int, int);
@@ -208,6 +212,47 @@ static void freed_too_early(int strict) {
     emulationReset(2);
 }
 
+/* Two streams go on side by side, one that waits for the other after it, and who waits outside turns the clock on. */
+static void virtual_time(void) {
+    enum { RATE = 1000, TOOK_NS = SIZE };
+    void *a = new_stream(), *b = new_stream(), *c = new_stream(), *device, *begun, *ended, *between;
+    char *host;
+    float milliseconds;
+    emulationReset(2);
+    DO(cudaSetDevice(0));
+    DO(cudaMalloc(&device, 2 * SIZE));
+    DO(cudaHostAlloc((void **)&host, SIZE, 0));
+    DO(cudaEventCreateWithFlags(&begun, 0));
+    DO(cudaEventCreateWithFlags(&ended, 0));
+    DO(cudaEventCreateWithFlags(&between, 0));
+    emulationClock(1);
+    emulationDelay(0, RATE);
+    EXPECT(-1, (int)emulationNext());
+    DO(cudaEventRecord(begun, c));
+    DO(cudaMemcpyAsync(device, host, SIZE, ANY, a));
+    DO(cudaEventRecord(between, a));
+    DO(cudaMemcpyAsync((char *)device + SIZE, host, SIZE, ANY, b));
+    DO(cudaStreamWaitEvent(c, between, 0));
+    DO(cudaMemcpyAsync(host, device, SIZE, ANY, c));
+    DO(cudaEventRecord(ended, c));
+    EXPECT(1 + TOOK_NS, (int)emulationNext());
+    EXPECT(NOT_READY, cudaStreamQuery(a));
+    emulationAdvance(TOOK_NS);
+    EXPECT(NOT_READY, cudaStreamQuery(a));
+    emulationAdvance(TOOK_NS + 1);
+    DO(cudaStreamQuery(a));
+    DO(cudaStreamQuery(b));
+    EXPECT(NOT_READY, cudaStreamQuery(c));
+    EXPECT(1 + 2 * TOOK_NS, (int)emulationNext());
+    DO(cudaStreamSynchronize(c));
+    EXPECT(-1, (int)emulationNext());
+    DO(cudaEventElapsedTime(&milliseconds, begun, ended));
+    EXPECT(2 * TOOK_NS, (int)(milliseconds * 1e6f + 0.5f));
+    DO(cudaFree(device));
+    DO(cudaFreeHost(host));
+    emulationReset(2);
+}
+
 /* Another process reads and writes the same memory, and never the exporter itself. */
 static int child(int pipe) {
     struct handle handle;
@@ -260,6 +305,7 @@ int main(void) {
     freed_too_early(0);
     freed_too_early(1);
     limits();
+    virtual_time();
     puts("ok");
     return 0;
 }

@@ -274,7 +274,7 @@ static int copy(struct op wanted, int kind, void *handle, int asynchronous) {
     }
     if (asynchronous)
         return SUCCESS;
-    wait_for(stream, number);
+    wait_outside(stream, number);
     return answer(sticky(stream->device));
 }
 

@@ -16,15 +16,6 @@ struct op *new_op(enum op_kind kind) {
 
 /* ---- the worker ---- */
 
-static void take_time(size_t bytes) {
-    long rate = __atomic_load_n(&settings.bytes_per_us, __ATOMIC_RELAXED);
-    long us = __atomic_load_n(&settings.latency_us, __ATOMIC_RELAXED) + (rate ? (long)bytes / rate : 0);
-    if (us) {
-        struct timespec time = {us / 1000000, us % 1000000 * 1000};
-        nanosleep(&time, 0);
-    }
-}
-
 static int fails_now(void) {
     return __atomic_load_n(&settings.copies_until_failure, __ATOMIC_RELAXED) >= 0 &&
            __atomic_sub_fetch(&settings.copies_until_failure, 1, __ATOMIC_RELAXED) == -1;
@@ -55,10 +46,11 @@ static int move(const struct op *op) {
 }
 
 /* Once anybody has been told that a device is lost, nothing of it lands any more: see stick(). */
-static void move_unless_lost(int device, const struct op *op) {
+static void move_unless_lost(struct stream *stream, const struct op *op) {
+    int device = stream->device;
     if (sticky(device))
         return;
-    take_time(op->width * op->height);
+    take_time(stream, op->width * op->height);
     pthread_rwlock_rdlock(&devices[device].copying);
     int error = sticky(device) ? SUCCESS : move(op);
     pthread_rwlock_unlock(&devices[device].copying);
@@ -77,7 +69,7 @@ static void run(struct stream *stream, struct op *op) {
     switch (op->kind) {
     case COPY:
     case SET:
-        move_unless_lost(stream->device, op);
+        move_unless_lost(stream, op);
         break;
     case HOST_CALL:
         op->function(op->argument);
@@ -87,7 +79,7 @@ static void run(struct stream *stream, struct op *op) {
         break;
     case EVENT:
         pthread_mutex_lock(&op->event->lock);
-        clock_gettime(CLOCK_MONOTONIC, &op->event->time);
+        op->event->time = clock_now();
         pthread_mutex_unlock(&op->event->lock);
         break;
     case FREE: {
@@ -120,6 +112,7 @@ static void *work(void *argument) {
         if (!stream->head)
             stream->tail = NULL;
         stream->completed = op->number;
+        stream->due_ns = 0;
         free(op);
         pthread_cond_broadcast(&stream->done);
     }
@@ -134,7 +127,7 @@ void wait_for(struct stream *stream, uint64_t number) {
     pthread_mutex_unlock(&stream->lock);
 }
 
-static int has_passed(struct stream *stream, uint64_t number) {
+int has_passed(struct stream *stream, uint64_t number) {
     pthread_mutex_lock(&stream->lock);
     int passed = stream->completed >= number;
     pthread_mutex_unlock(&stream->lock);
@@ -227,7 +220,7 @@ void drain(int device) {
     pthread_mutex_unlock(&global);
     for (; all; all = all->next)
         if (all->device == device)
-            wait_for(all, submitted(all));
+            wait_outside(all, submitted(all));
 }
 
 static int touches(const struct range *range, struct place place) {
@@ -288,7 +281,7 @@ API int cudaStreamSynchronize(void *handle) {
     struct stream *stream = stream_of(handle);
     if (!stream)
         return answer(INVALID_HANDLE);
-    wait_for(stream, submitted(stream));
+    wait_outside(stream, submitted(stream));
     return answer(sticky(stream->device));
 }
 
@@ -394,7 +387,7 @@ API int cudaEventSynchronize(void *handle) {
     struct stream *stream = recorded(event, &number);
     if (!stream)
         return SUCCESS;
-    wait_for(stream, number);
+    wait_outside(stream, number);
     return answer(sticky(stream->device));
 }
 

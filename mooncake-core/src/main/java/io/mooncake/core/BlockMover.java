@@ -181,7 +181,7 @@ public interface BlockMover {
      *
      * @param bytes of the block
      * @return a live node, perhaps this one; whether there is room is said by who writes there
-     * @throws MooncakeException OUT_OF_MEMORY when no node is large enough; CLOSED
+     * @throws MooncakeException INVALID_ARGUMENT for no bytes, OUT_OF_MEMORY when no node is large enough; CLOSED
      */
     NodeId place(long bytes);
 }

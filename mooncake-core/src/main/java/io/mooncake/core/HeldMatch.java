@@ -45,6 +45,10 @@ final class HeldMatch implements PrefixMatch {
             }
         }
         hold = here.isEmpty() ? null : sources.blocks().hold(here, ttlNs);
+        for (int k = 0; hold != null && k < hold.refs().size(); k++) {
+            // Perhaps it was moved since it was found.
+            refs[hereAt[k]] = hold.refs().get(k);
+        }
         if (hold == null || hold.refs().size() == here.size()) {
             hits = run;
         } else {

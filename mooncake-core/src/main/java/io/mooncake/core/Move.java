@@ -121,7 +121,8 @@ final class Move implements TransferWork {
             end(i, Outcome.ABSENT, null);
             return;
         }
-        all[i].ref = ref;
+        // Perhaps it was moved since it was found.
+        all[i].ref = hold.refs().getFirst();
         all[i].hold = hold;
     }
 

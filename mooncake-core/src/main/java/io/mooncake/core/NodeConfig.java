@@ -11,6 +11,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.pool.MemorySource;
+import io.mooncake.core.pool.RangeBook;
 import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.registry.Membership;
 import io.mooncake.core.registry.Registry;
@@ -157,6 +158,13 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
             }
             if (leastBlock < 0 || leastBlock > blockSize) {
                 throw bad("pool.leastBlock", leastBlock, "must be 0 or at most " + blockSize + " (block.size)");
+            }
+            if (leastBlock > 0 && size / leastBlock > RangeBook.MAX_GRANULES) {
+                throw bad("pool.leastBlock", ByteSize.format(leastBlock), "is too little for a pool of "
+                        + ByteSize.format(size) + " (pool.size), whose bytes are counted in at most "
+                        + RangeBook.MAX_GRANULES + " parts: set it to " + ByteSize.format((size - 1)
+                                / RangeBook.MAX_GRANULES + 1)
+                        + " or more");
             }
             long slots = size / (leastBlock == 0 ? blockSize : leastBlock);
             if (size / blockSize < 2 || slots > Integer.MAX_VALUE - 8) {

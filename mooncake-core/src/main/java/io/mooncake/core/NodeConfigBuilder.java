@@ -600,7 +600,8 @@ public final class NodeConfigBuilder {
     /**
      * Adds an engine to those that a node has by default: it stands behind those of this process and this host, and before TCP.
      *
-     * @param factory makes it, or null where it cannot be had and the node is to do without; called once, at start
+     * @param factory makes it, or null where it cannot be had and the node is to do without; called once, at start. Where threads are shared
+     *     its commands are to call {@link EngineContext#wakeup}
      * @return this
      */
     public NodeConfigBuilder addEngine(Function<EngineContext, @Nullable TransferEngine> factory) {

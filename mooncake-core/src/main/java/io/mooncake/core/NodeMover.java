@@ -90,6 +90,10 @@ final class NodeMover implements BlockMover {
     @Override
     public NodeId place(long bytes) {
         store.checkOpen();
+        if (bytes <= 0) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "a block of " + bytes + " bytes: a block has at least 1 byte");
+        }
         NodeId to = node.sources().scheduler().place(bytes, node.sources().costs());
         if (to == null) {
             throw new MooncakeException(Kind.OUT_OF_MEMORY,

@@ -220,24 +220,26 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         TcpTransferEngine tcp = new TcpTransferEngine(context, tcp(config),
                 TcpEnvironment.system(config.environment().threads()));
         undo.push(tcp.poller()::onClose);
-        boolean shared = config.agents().threading() != ThreadingMode.DEDICATED;
-        LocalTransferEngine local = new LocalTransferEngine(context, shared ? tcp.poller()::wakeup : null);
+        // Shared threads park in the last engine's poller.
+        EngineContext others = config.agents().threading() == ThreadingMode.DEDICATED
+                ? context
+                : context.wokenBy(tcp.poller()::wakeup);
+        LocalTransferEngine local = new LocalTransferEngine(others);
         undo.push(local.poller()::onClose);
         List<TransferEngine> engines = new ArrayList<>();
         engines.add(local);
         if (slow != null) {
-            FileTransferEngine file = slow.engine(context, shared ? tcp.poller()::wakeup : null);
+            FileTransferEngine file = slow.engine(others);
             undo.push(file.poller()::onClose);
             engines.add(file);
         }
         if (!config.pool().sharedMemory().equals(NodeConfig.SHARED_MEMORY_OFF)) {
-            SharedMemoryTransferEngine shm = new SharedMemoryTransferEngine(context, memory.shared(),
-                    shared ? tcp.poller()::wakeup : null);
+            SharedMemoryTransferEngine shm = new SharedMemoryTransferEngine(others, memory.shared());
             undo.push(shm.poller()::onClose);
             engines.add(shm);
         }
         for (Function<EngineContext, @Nullable TransferEngine> added : config.environment().addedEngines()) {
-            TransferEngine engine = added.apply(context);
+            TransferEngine engine = added.apply(others);
             if (engine != null) {
                 undo.push(engine.poller()::onClose);
                 engines.add(engine);

@@ -41,6 +41,9 @@ final class Part {
     boolean waits;
     /** What it waits for: another's pull; null for a slot, or for a block that is to come up. */
     SharedPulls.@Nullable Going awaited;
+    /** An engine reads it outside its owner's host memory; and whether that has failed, so that the owner is to be asked. */
+    boolean inPlace;
+    boolean notInPlace;
     /** What its owner was asked to bring up from its file, and when. */
     @Nullable
     BlockRef raising;
@@ -99,6 +102,8 @@ final class Part {
         pulling = null;
         waits = false;
         awaited = null;
+        inPlace = false;
+        notInPlace = false;
         raising = null;
         paid = false;
         failure = Outcome.ABSENT;

@@ -4,6 +4,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.schedule.PlacementPlan;
 import io.mooncake.core.schedule.PlacementPlan.Action;
 import io.mooncake.core.schedule.PlanRequest;
 import java.nio.ByteBuffer;
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  *   4    milliseconds    4   STEP: until the plan is over, whatever became of it
  *   8    run             8   of the plan, the asking node's number
  *   16   attempt         4   at it
- *   20   step            4   its index; -1 in a RELEASE of all that there is
+ *   20   step            4   its index, less than 4096; -1 in a RELEASE of all that there is
  *   24   ids             4   that follow, 1024 at most
  *   28   references      4   that follow, 64 at most
  *   32   block bytes     8   STEP: of one block
@@ -126,7 +127,7 @@ sealed interface PlanMessage {
                 && bytes.length == HEADER_BYTES + ids * BlockId.BYTES + refs * BlockRef.BYTES + text;
         boolean known = what >= 0
                 && (type == STEP ? what < ACTIONS.size() && in.getLong(32) > 0 : type == DONE && what <= WHY.size());
-        if (!fits || !known || in.getInt(20) < ALL || in.getInt(16) < 0) {
+        if (!fits || !known || in.getInt(20) < ALL || in.getInt(20) >= PlacementPlan.MAX_STEPS || in.getInt(16) < 0) {
             throw new MooncakeException(Kind.PROTOCOL_ERROR, "a message of " + bytes.length + " bytes, type " + type
                     + ", " + ids + " ids and " + refs + " references is none about a plan");
         }

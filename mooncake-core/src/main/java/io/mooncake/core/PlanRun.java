@@ -332,7 +332,7 @@ public final class PlanRun {
     private void replan(@Nullable StepEnd last) {
         PlacementPlan next;
         try {
-            next = plans.plan(request.withAvoided(avoided));
+            next = checked(plans.plan(request.withAvoided(avoided)));
         } catch (RuntimeException e) {
             MooncakeException why = e instanceof MooncakeException known
                     ? known
@@ -354,6 +354,24 @@ public final class PlanRun {
         attempts = ++attempt + 1;
         plan = next;
         promise(next, 1);
+    }
+
+    /** Schedulers are the user's, too: what is no plan of this request would throw at every look, or be done with nothing done. */
+    private PlacementPlan checked(PlacementPlan next) {
+        int blocks = request.blocks().size();
+        boolean decodes = false;
+        for (Step step : next.steps()) {
+            if (step.until() > blocks) {
+                throw new MooncakeException(Kind.ILLEGAL_STATE, "the scheduler planned " + step + " for a request of "
+                        + blocks + " blocks: steps are about blocks 0 to " + (blocks - 1));
+            }
+            decodes |= step.action() == Action.DECODE;
+        }
+        if (!decodes) {
+            throw new MooncakeException(Kind.ILLEGAL_STATE,
+                    "the scheduler planned " + next + ", in which nobody decodes: a plan has a step DECODE");
+        }
+        return next;
     }
 
     /** Who was asked for anything gives back what is left of it. */
@@ -407,15 +425,13 @@ public final class PlanRun {
             plans.promise(prefill, bytes, sign * computed);
         }
         boolean alone = of.decode().equals(prefill);
-        plans.promise(of.decode(), bytes, sign * (request.outputBlocks() + (alone ? computed : 0)));
+        plans.promise(of.decode(), bytes,
+                sign * Math.clamp((long) request.outputBlocks() + (alone ? computed : 0), 0, Integer.MAX_VALUE));
     }
 
-    /** Asks for what is owed; a node that is gone owes nothing, and when the time is over each has given back by itself. */
+    /** Asks for what is owed, also when the time is over: each gives back by itself then, but tells only who asks; a node that is gone owes nothing. */
     private void collect(long nowNs) {
         owed.keySet().removeIf(debt -> plans.isGone(debt.node()) || plans.isClosing());
-        if (state != State.RUNNING && nowNs - deadlineNs >= AGAIN_NS) {
-            owed.clear();
-        }
         owed.replaceAll((debt, asked) -> {
             if (nowNs - asked < AGAIN_NS) {
                 return asked;

@@ -45,6 +45,8 @@ final class PlanShare {
     private static final class Work {
         final PlanMessage.Step step;
         int pulls;
+        /** Until when it waits for others' writers; 0 before it does. */
+        long patientUntilNs;
         /** What became of it; null while it goes on. */
         PlanMessage.@Nullable Done answer;
 
@@ -63,6 +65,8 @@ final class PlanShare {
     private final Map<BlockId, BlockWriter> writers = new HashMap<>();
     private final List<Transfer> transfers = new ArrayList<>();
     private final Set<Integer> releases = new HashSet<>();
+    /** What waits for blocks that somebody else is just writing here. */
+    private final List<Work> behindOthers = new ArrayList<>();
     /** Tasks and seals that other threads are at. */
     private int busy;
     /** Whether the registry knew who asks: one that it has not heard of yet is not dead. */
@@ -89,7 +93,7 @@ final class PlanShare {
         if (step.action() == Action.RELEASE) {
             release();
             releases.add(step.step());
-        } else if (releasing) {
+        } else if (releasing || plans.isClosing()) {
             answer(late(key, step.step(), plans.node().life().id));
         } else if (known == null) {
             Work work = new Work(step);
@@ -157,6 +161,9 @@ final class PlanShare {
             release();
         }
         askerSeen |= !gone;
+        List<Work> again = List.copyOf(behindOthers);
+        behindOthers.clear();
+        again.forEach(this::begin);
         if (releasing && busy == 0) {
             writers.values().forEach(BlockWriter::close);
             writers.clear();
@@ -175,6 +182,7 @@ final class PlanShare {
             transfers.forEach(Transfer::cancel);
             giveBack();
             works.clear();
+            behindOthers.clear();
         }
     }
 
@@ -254,8 +262,9 @@ final class PlanShare {
         private boolean hasAll(long nowNs) {
             List<BlockId> left = missing;
             if (left == null) {
-                untilNs = nowNs + (deadlineNs - nowNs) / PATIENCE_SHARE;
-                left = work.step.ids().stream().filter(id -> !keeps(id)).toList();
+                untilNs = patience(nowNs);
+                // Each once: one that is set aside already would be waited for.
+                left = work.step.ids().stream().distinct().filter(id -> !keeps(id)).toList();
                 missing = left;
             }
             while (found < left.size() && (keeps(left.get(found)) || hasRoomFor(left.get(found)))) {
@@ -322,6 +331,9 @@ final class PlanShare {
             throw new MooncakeException(Kind.UNSUPPORTED, "node " + plans.node().life().id
                     + " computes nothing: say by what, BlockMover.computeBy, or leave it out of plans");
         }
+        if (waitsForOthers(work)) {
+            return;
+        }
         List<BlockWriter> toFill = new ArrayList<>();
         for (BlockId id : work.step.ids()) {
             if (!keeps(id)) {
@@ -337,13 +349,34 @@ final class PlanShare {
         }
     }
 
+    /**
+     * Whether another plan, say, computes a block of it here at this moment: it will be here sooner than if it were computed elsewhere. Nothing
+     * of the step is begun before, so that no two wait for each other.
+     */
+    private boolean waitsForOthers(Work work) {
+        long nowNs = plans.nowNs();
+        work.patientUntilNs = work.patientUntilNs == 0 ? patience(nowNs) : work.patientUntilNs;
+        boolean waits = nowNs - work.patientUntilNs < 0 && work.step.action() == Action.PREFILL
+                && work.step.ids().stream().anyMatch(id -> blocks().pendingUntil(id) != 0 && !keeps(id));
+        if (waits) {
+            behindOthers.add(work);
+        }
+        return waits;
+    }
+
+    private long patience(long nowNs) {
+        return nowNs + (deadlineNs - nowNs) / PATIENCE_SHARE;
+    }
+
     private BlockWriter writer(BlockId id, Action action) {
-        Reservation room = rooms.remove(id);
+        Reservation room = rooms.get(id);
         if (action != Action.PREFILL || room == null) {
             throw new MooncakeException(Kind.STALE_VERSION,
                     "block " + id + " of a plan is not at node " + plans.node().life().id + " any more");
         }
+        // Where it throws the room is among those that are given back.
         BlockWriter writer = blocks().write(room, leftNs());
+        rooms.remove(id);
         writers.put(id, writer);
         return writer;
     }
@@ -437,6 +470,10 @@ final class PlanShare {
             }
             MooncakeException why = failure;
             plans.give(() -> sealed(work, sealed, why));
+            if (releasing) {
+                // The conductor may have looked for the last time.
+                sealed.forEach(Hold::close);
+            }
         });
         if (!taken) {
             busy--;

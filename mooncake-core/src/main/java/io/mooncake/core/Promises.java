@@ -43,8 +43,8 @@ final class Promises {
         NodeSpace now = registry.space(node);
         all.compute(node, (id, known) -> {
             Promised before = upToDate(known == null ? Promised.NOTHING : known, now);
-            Promised after = new Promised(now, Math.max(0, before.bytes + bytes), Math.max(0,
-                    before.computing + blocks));
+            Promised after = new Promised(now, Math.max(0, before.bytes + bytes),
+                    Math.clamp((long) before.computing + blocks, 0, Integer.MAX_VALUE));
             return after.bytes == 0 && after.computing == 0 ? null : after;
         });
     }

@@ -167,14 +167,18 @@ final class Pull implements TransferWork, ReadListener {
             // A copy is a use as a view is; what peers read is not, since a one-sided read tells nobody.
             blocks().touch(source.id());
         }
-        if (!node.steps().isHere(source) && source.tier() != Tier.DRAM) {
-            return awaitsRaising(part, source);
-        }
         Peer owner = node.sources().registry().peer(source.node());
         Memory into = node.steps().destination(part);
+        boolean elsewhere = !node.steps().isHere(source) && source.tier() != Tier.DRAM;
         TransferEngine engine = owner == null || into == null
                 ? null
-                : node.sources().engineTo(owner, source.region(), length, into);
+                : elsewhere
+                        ? part.notInPlace ? null : node.sources().engineInPlace(source, into)
+                        : node.sources().engineTo(owner, source.region(), length, into);
+        if (elsewhere && engine == null) {
+            return awaitsRaising(part, source);
+        }
+        part.inPlace = elsewhere;
         if (owner == null || engine == null) {
             return mayRetry(part, Outcome.UNREACHABLE,
                     new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));
@@ -203,7 +207,7 @@ final class Pull implements TransferWork, ReadListener {
         return part.paid;
     }
 
-    /** Nobody else reads a node's file, or its device: asks for the block, and looks again until it is in memory there, or elsewhere. */
+    /** No engine reads that node's file, or its device, from here: asks for the block, and looks again until it is in memory there, or elsewhere. */
     private boolean awaitsRaising(Part part, BlockRef source) {
         long nowNs = node.life().nowNs();
         if (!source.equals(part.raising) || nowNs - part.askedNs >= Raising.AGAIN_NS) {
@@ -396,7 +400,11 @@ final class Pull implements TransferWork, ReadListener {
                 if (committed && ahead) {
                     blocks().broughtAhead(source.id(), source.version());
                 }
-                if (committed && part.piece.destination() instanceof Destination.Replica to && to.tier() != part.step) {
+                if (committed && blocks().find(source.id()) == null) {
+                    // Evicted while it was copied from one tier to another.
+                    retryOrEnd(part, Outcome.STALE, null);
+                } else if (committed && part.piece.destination() instanceof Destination.Replica to
+                        && to.tier() != part.step) {
                     countBytes(part);
                     part.climbs = true;
                     attempt(part);
@@ -421,6 +429,12 @@ final class Pull implements TransferWork, ReadListener {
                 retryOrEnd(part, Outcome.CHECKSUM, null);
             }
             case UNREACHABLE -> {
+                if (part.inPlace) {
+                    // Of this process's device it says more than of the owner, which may serve the block yet.
+                    part.notInPlace = true;
+                    attempt(part);
+                    return;
+                }
                 MooncakeException cause = part.read.cause();
                 String reason = cause == null ? "it cannot be reached" : String.valueOf(cause.getMessage());
                 node.events().raise(BlockEvent.Kind.LOST, source, reason);

@@ -43,7 +43,7 @@ record SlowTier(FilePool pool, Region region, FileTransferEngine.Settings settin
         return new PoolBinding(pool, region);
     }
 
-    FileTransferEngine engine(EngineContext context, @Nullable Runnable wakeup) {
-        return new FileTransferEngine(context, region, pool, settings, wakeup);
+    FileTransferEngine engine(EngineContext context) {
+        return new FileTransferEngine(context, region, pool, settings);
     }
 }

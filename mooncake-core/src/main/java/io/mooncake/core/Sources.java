@@ -10,6 +10,7 @@ import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.registry.Registry;
 import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.Peer;
+import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.SharedBlock;
 import io.mooncake.core.transfer.SharedBlocks;
 import io.mooncake.core.transfer.TransferEngine;
@@ -51,8 +52,9 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         Piece piece = part.piece;
         BlockRef wanted = piece.ref();
         // What was in another's file, or on its device, when the reference was made may be in its memory by now.
-        boolean elsewhere = wanted != null && wanted.tier() != Tier.DRAM && !wanted.node().equals(costs.self());
-        if (part.tried.isEmpty() && piece.atLeast() == 0 && !elsewhere) {
+        boolean raised = wanted != null && wanted.tier() != Tier.DRAM && !wanted.node().equals(costs.self())
+                && (part.notInPlace || engineInPlace(wanted, null) == null);
+        if (part.tried.isEmpty() && piece.atLeast() == 0 && !raised) {
             return wanted != null ? wanted : find(piece.id(), piece.length());
         }
         for (BlockRef local : blocks.copies(piece.id())) {
@@ -91,6 +93,20 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
             }
         }
         return best;
+    }
+
+    /** The engine that reads what is not in a peer's host memory where it is, into some memory or any; null when the peer has to bring it up. */
+    @Nullable
+    TransferEngine engineInPlace(BlockRef ref, @Nullable Memory into) {
+        Peer owner = registry.peer(ref.node());
+        for (int i = 0; owner != null && i < engines.size(); i++) {
+            TransferEngine engine = engines.get(i);
+            if (engine.readsInPlace(owner, ref.region())
+                    && (into == null || engine.reaches(owner, ref.region(), into))) {
+                return engine;
+            }
+        }
+        return null;
     }
 
     /** The engine that brings blocks into this node's slow tier; null when there is none. */
@@ -141,9 +157,24 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         return "block " + ref.id() + " on node " + ref.node() + ": " + (owner == null
                 ? "no way, because the node is not known, or not in this incarnation"
                 : elsewhere
-                        ? "by way of that node's memory, because it is "
-                                + (ref.isInFile() ? "in a file" : "on a device")
-                                + " there"
+                        ? explainElsewhere(owner, ref)
                         : PathChoice.explain(engines, owner, ref.region(), ref.length(), costs));
+    }
+
+    private String explainElsewhere(Peer owner, BlockRef ref) {
+        TransferEngine engine = engineInPlace(ref, null);
+        if (engine != null) {
+            return engine.name() + " (" + engine.route(owner, ref.region()).reason() + ")";
+        }
+        StringBuilder text = new StringBuilder("by way of that node's memory, because it is ")
+                .append(ref.isInFile() ? "in a file" : "on a device")
+                .append(" there");
+        for (TransferEngine other : engines) {
+            Route route = other.route(owner, ref.region());
+            if (route.locality() == Route.Locality.HOST && !route.registered()) {
+                text.append("; ").append(other.name()).append(": ").append(route.reason());
+            }
+        }
+        return text.toString();
     }
 }

@@ -3,13 +3,16 @@ package io.mooncake.core;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Route;
+import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -70,6 +73,16 @@ final class ManualEngine implements TransferEngine, Poller {
         reads.add(read);
         onSubmit.accept(read);
         return true;
+    }
+
+    /** To its own node at once; others it does not reach. */
+    @Override
+    public boolean send(Peer peer, Topic topic, ByteBuffer message) {
+        boolean toSelf = peer.id().equals(context.self());
+        if (toSelf) {
+            context.control().deliver(topic.number(), context.self(), ControlChannel.copy(peer, message));
+        }
+        return toSelf;
     }
 
     @Override

@@ -51,6 +51,18 @@ class NodeConfigTest {
         assertEquals("/dev/SHM", NodeConfig.builder("a").set("sharedMemory", "/dev/SHM").build().pool().sharedMemory());
     }
 
+    /** Each block that there may be costs memory of its own, also where there is no room for so many. */
+    @Test
+    void shouldRefuseBlocksThatAreTooSmallToBeCounted() {
+        MooncakeException e = assertThrows(MooncakeException.class,
+                () -> NodeConfig.builder("a").poolSize(64L << 30).leastBlock(64).build());
+        assertEquals(Kind.CONFIG_ERROR, e.kind());
+        assertTrue(e.getMessage().contains("pool.leastBlock") && e.getMessage().contains("64KiB or more"),
+                e.getMessage());
+        assertEquals(1 << 20,
+                NodeConfig.builder("a").poolSize(64L << 30).leastBlock(64 << 10).build().pool().slots());
+    }
+
     @ParameterizedTest
     @CsvSource({"10ms,3", "2m,3", "1s,1", "1s,101", "100ms,3", "60s,30"})
     void C08_heartbeatAndMissesAreCheckedAgainstEachOther(String heartbeat, String misses) {

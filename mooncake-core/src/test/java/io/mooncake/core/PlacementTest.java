@@ -59,5 +59,9 @@ final class PlacementTest {
         // One that nobody is large enough for.
         assertEquals(Kind.OUT_OF_MEMORY,
                 assertThrows(MooncakeException.class, () -> asking.mover().place(1L << 40)).kind());
+        for (long bytes : new long[]{0, -1, Long.MIN_VALUE}) {
+            assertEquals(Kind.INVALID_ARGUMENT,
+                    assertThrows(MooncakeException.class, () -> asking.mover().place(bytes)).kind());
+        }
     }
 }

@@ -14,6 +14,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.Version;
+import io.mooncake.core.schedule.PlacementPlan;
 import io.mooncake.core.schedule.PlacementPlan.Action;
 import io.mooncake.core.schedule.PlanRequest;
 import io.mooncake.core.transfer.EngineContext;
@@ -99,5 +100,10 @@ final class PlanMessageTest {
         }
         assertTrue(refused > 5_000, "refused " + refused);
         assertThrows(MooncakeException.class, () -> PlanMessage.read(new byte[PlanMessage.HEADER_BYTES]));
+        // A plan has so many steps at most: who takes part in it keeps no more of them.
+        byte[] beyond = bytes(new Step(7, 0, PlacementPlan.MAX_STEPS, Action.TRANSFER, PLAN, ids(2), refs(2)));
+        assertThrows(MooncakeException.class, () -> PlanMessage.read(beyond));
+        byte[] last = bytes(new Step(7, 0, PlacementPlan.MAX_STEPS - 1, Action.TRANSFER, PLAN, ids(2), refs(2)));
+        assertEquals(PlacementPlan.MAX_STEPS - 1, PlanMessage.read(last).step());
     }
 }

@@ -5,6 +5,7 @@ import static io.mooncake.core.TestNodes.LONG;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -14,13 +15,19 @@ import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.block.Version;
+import io.mooncake.core.manager.ReplicaWriter;
+import io.mooncake.core.manager.Reservation;
+import io.mooncake.core.schedule.ClusterView;
 import io.mooncake.core.schedule.PlacementPlan;
 import io.mooncake.core.schedule.PlacementPlan.Action;
 import io.mooncake.core.schedule.PlanRequest;
+import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.transfer.Topic;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -35,7 +42,11 @@ import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -226,7 +237,155 @@ final class PlansTest {
         assertEquals(List.of(), failures);
     }
 
+    /** As many requests with the same beginning do: it is computed once, and nobody fails for it. */
+    @Test
+    void shouldWaitForWhoIsComputingTheSameBlocks() {
+        Node a = start("a", SLOTS);
+        BlockingQueue<Given> given = tasksOf(a);
+        awaitMembers(a, 1);
+        PlanRun first = a.mover().run(request(3), PlanOptions.DEFAULT.withTimeout(LONG));
+        Given computing = next(given);
+        PlanRun second = a.mover().run(request(4), PlanOptions.DEFAULT.withTimeout(LONG));
+        assertTrue(TestWaits.until(() -> a.usage().used() == 7), "room is set aside for it, too");
+        assertFalse(second.await(Duration.ofMillis(100)), second::toString);
+        compute(computing.node, computing.task);
+        Given rest = next(given);
+        for (; rest.task.action() == Action.DECODE; rest = next(given)) {
+            compute(rest.node, rest.task);
+        }
+        assertEquals(List.of(id(3)), rest.task.writers().stream().map(BlockWriter::id).toList());
+        compute(rest.node, rest.task);
+        while (second.state() == State.RUNNING || first.state() == State.RUNNING) {
+            Given decode = given.poll();
+            if (decode != null) {
+                compute(decode.node, decode.task);
+            }
+        }
+        assertEnds(State.COMPLETED, first);
+        assertEnds(State.COMPLETED, second);
+        assertEquals(1, second.attempts());
+        assertTrue(first.awaitReleased(LONG) && second.awaitReleased(LONG));
+        assertNothingKept(a);
+    }
+
     // ---- what is not
+
+    private static Scheduler planning(BiFunction<PlanRequest, ClusterView, PlacementPlan> plan) {
+        return new Scheduler() {
+            @Override
+            public @Nullable BlockRef source(List<BlockRef> holders, long bytes, ClusterView view) {
+                return Scheduler.cheapestHolder().source(holders, bytes, view);
+            }
+
+            @Override
+            public PlacementPlan plan(PlanRequest request, ClusterView view) {
+                return plan.apply(request, view);
+            }
+        };
+    }
+
+    /** A scheduler of the user's that plans what can't be done: that plan fails, and nothing else is kept waiting by it. */
+    @Test
+    void shouldFailWhereTheSchedulersPlanIsNoneOfTheRequest() {
+        Scheduler wrong = planning((request, view) -> switch ((int) request.tag()) {
+            case 0 -> Scheduler.cheapestHolder().plan(request(request.blocks().size() + 1), view);
+            case 1 -> new PlacementPlan(null, view.self(), List.of());
+            case 2 -> throw new IllegalStateException("no idea");
+            default -> Scheduler.cheapestHolder().plan(request, view);
+        });
+        Node a = nodes.start("a", builder -> builder.poolSize(SLOTS * BLOCK).scheduler(wrong));
+        a.mover().computeBy(task -> compute(a, task));
+        awaitMembers(a, 1);
+        List<PlanRun> failed = IntStream.range(0, 3)
+                .mapToObj(tag -> a.mover().run(request(3).withTag(tag), PlanOptions.DEFAULT.withTimeout(LONG)))
+                .toList();
+        assertEnds(State.COMPLETED, a.mover().run(request(3).withTag(3), PlanOptions.DEFAULT.withTimeout(LONG)));
+        for (PlanRun run : failed) {
+            assertEnds(State.FAILED, run);
+            MooncakeException cause = Objects.requireNonNull(run.cause());
+            assertTrue(cause.kind() == Kind.ILLEGAL_STATE && cause.getMessage().contains("the scheduler"),
+                    cause.getMessage());
+        }
+        TestNodes.announced(a);
+        assertNothingKept(a);
+    }
+
+    private static void step(Node from, Node to, int step, Action action, List<BlockId> ids) {
+        assertTrue(from.parts()
+                .control()
+                .send(to.id(), Topic.PLANS,
+                        new PlanMessage.Step(1, 0, step, action, new PlanMessage.Common(600_000, BLOCK, 0), ids,
+                                List.of()).encode()));
+    }
+
+    /** Somebody else brings the block at that moment, into the room that was set aside for it: the plan is behind, and gives that up. */
+    @Test
+    void shouldKeepNothingOfRoomThatIsLentWhenItIsToBeComputed() {
+        Node a = computing("a");
+        Node b = start("b", SLOTS);
+        step(b, a, 0, Action.RESERVE, ids(1));
+        assertTrue(TestWaits.until(() -> a.usage().used() == 1));
+        ReplicaWriter copy = a.parts().blocks().allocateReplica(id(0), new Version(1, 1), BLOCK);
+        assertNotNull(copy);
+        assertEquals(1, a.usage().used(), "it goes into that room");
+        step(b, a, 1, Action.PREFILL, ids(1));
+        step(b, a, 2, Action.RELEASE, ids(1));
+        assertTrue(TestWaits.until(() -> {
+            try (Reservation again = a.parts().blocks().reserve(id(0), BLOCK, 1_000_000_000L)) {
+                return again != null;
+            }
+        }), "set aside for ever");
+        copy.abort();
+        assertNothingKept(a);
+        assertEquals(List.of(), computed);
+    }
+
+    /** It is the first in the queue for room: it must not wait for what it has itself. */
+    @Test
+    void shouldSetRoomAsideOnceForABlockThatIsNamedTwice() {
+        Node a = computing("a");
+        Node b = start("b", SLOTS);
+        step(b, a, 0, Action.RESERVE, List.of(id(0), id(1), id(0)));
+        awaitMembers(a, 2);
+        PlanRun behind = a.mover()
+                .run(PlanRequest.of(List.of(id(5)), BLOCK), PlanOptions.DEFAULT.withTimeout(LONG));
+        assertEnds(State.COMPLETED, behind);
+        step(b, a, 1, Action.RELEASE, ids(1));
+        assertNothingKept(a);
+    }
+
+    /** In a node without threads a seal that is due is carried out after the conductor's last look. */
+    @Test
+    void shouldNotLetASealThatComesLateKeepANodeFromClosing() {
+        AtomicLong nowNs = new AtomicLong();
+        Duration most = Duration.ofMillis(100);
+        Node a = nodes.start("a", builder -> builder.poolSize(SLOTS * BLOCK)
+                .threading(ThreadingMode.INVOKER)
+                .nanoClock(() -> nowNs.addAndGet(10_000))
+                .engines(context -> List.of(new ManualEngine(context)))
+                .closeTimeout(most));
+        AtomicBoolean computed = new AtomicBoolean();
+        a.mover().computeBy(task -> {
+            task.done();
+            computed.set(true);
+        });
+        while (a.parts().sources().costs().members().isEmpty()) {
+            a.doWork();
+        }
+        PlanRun run = a.mover().run(request(3), PlanOptions.DEFAULT);
+        while (!computed.get()) {
+            a.doWork();
+        }
+        for (int i = 0; i < 100; i++) {
+            // No callback.
+            a.parts().agents().doWork();
+        }
+        assertEquals(3, a.usage().used());
+        long closedNs = nowNs.get();
+        a.close();
+        assertEquals(State.CANCELED, run.state());
+        assertTrue(nowNs.get() - closedNs < most.toNanos(), "it waited for a hold that nobody has");
+    }
 
     @Test
     void shouldGiveEverythingBackWhenItIsCanceled() {
@@ -419,7 +578,9 @@ final class PlansTest {
         assertEnds(State.FAILED, run);
         assertEquals(Kind.TIMEOUT, Objects.requireNonNull(run.cause()).kind());
         assertTrue(TestWaits.until(task::isCanceled));
+        assertFalse(run.awaitReleased(Duration.ofSeconds(1)), "whoever computes may still write");
         task.failed("too late");
+        assertTrue(run.awaitReleased(LONG));
         assertNothingKept(a);
     }
 

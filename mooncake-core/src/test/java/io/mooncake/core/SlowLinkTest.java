@@ -88,7 +88,7 @@ class SlowLinkTest {
         OneSidedEngine engine = new OneSidedEngine(context,
                 network.join(context, new FabricLimits(1024, 64, MIB)), OneSidedConfig.defaults());
         link = new FaultyEngine(engine, 1, Map.of(), this::clock);
-        return List.of(new LocalTransferEngine(context, null), link);
+        return List.of(new LocalTransferEngine(context), link);
     }
 
     /** Stands almost still, so that whoever waits on it gets to an end. */

@@ -3,7 +3,6 @@ package io.mooncake.cuda;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
-import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.ReadStatus;
@@ -197,7 +196,7 @@ final class Copies {
         }
     }
 
-    /** From the buffer to the other device, in a stream of that one. */
+    /** From the buffer to the other device, in a stream of that one; when that is lost, this one goes on. */
     private void sendOn(DeviceRead read, Chunk chunk) {
         Lane onward = lanes.onwardTo(read.to);
         if (onward.device.loss() != null) {
@@ -205,6 +204,15 @@ final class Copies {
             finish(read, chunk);
             return;
         }
+        try {
+            sendOn(read, chunk, onward);
+        } catch (CudaException e) {
+            LOG.error("{} is lost: {}", onward.device, e.getMessage());
+            drop(onward);
+        }
+    }
+
+    private void sendOn(DeviceRead read, Chunk chunk, Lane onward) {
         try {
             read.queue(onward.stream, buffers.address(chunk.place), chunk.position, chunk.length);
         } catch (CudaException e) {
@@ -224,26 +232,14 @@ final class Copies {
         if (chunk.pin == Chunk.NO_PIN) {
             return;
         }
-        if (read.source.access() == Access.GUARDED) {
-            if (context.guards().guard(chunk.pin) != read.read.expected()) {
-                read.fail(ReadStatus.STALE, null);
-            }
+        if (!read.source.proves(read.read, chunk.pin)) {
+            read.fail(ReadStatus.STALE, null);
         }
         unpin(read, chunk);
     }
 
     private boolean pin(DeviceRead read, Chunk chunk) {
-        if (read.source.access() != Access.GUARDED) {
-            boolean retained = read.source.retain();
-            chunk.pin = retained ? 0 : Chunk.NO_PIN;
-            if (!retained) {
-                read.fail(ReadStatus.STALE, null);
-            }
-            return retained;
-        }
-        long pin = context.guards()
-                .pin(read.source.id(), read.read.guardOffset(), read.read.expected(),
-                        read.read.offset() + chunk.position, chunk.length);
+        long pin = read.source.pin(read.read, chunk.position, chunk.length);
         if (pin < 0) {
             boolean stale = pin == GuardSource.STALE;
             read.fail(stale ? ReadStatus.STALE : ReadStatus.REFUSED, stale
@@ -260,11 +256,7 @@ final class Copies {
         if (chunk.pin == Chunk.NO_PIN) {
             return;
         }
-        if (read.source.access() == Access.GUARDED) {
-            context.guards().unpin(chunk.pin);
-        } else {
-            read.source.release();
-        }
+        read.source.unpin(chunk.pin);
         chunk.pin = Chunk.NO_PIN;
     }
 

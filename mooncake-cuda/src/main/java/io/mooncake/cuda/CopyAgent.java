@@ -13,6 +13,7 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.cuda.runtime.CudaException;
 import io.mooncake.cuda.runtime.Device;
 import java.util.ArrayDeque;
+import java.util.Iterator;
 import org.jctools.queues.varhandle.MpscVarHandleArrayQueue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -29,6 +30,8 @@ import org.slf4j.LoggerFactory;
  */
 final class CopyAgent implements Poller {
     private static final Logger LOG = LoggerFactory.getLogger(CopyAgent.class);
+    /** With the device's number, the engine's. */
+    static final String NAME = "cuda";
     private static final int QUEUE_CAPACITY = 4096;
     /** One chunk in so many is of the background even where loads wait: some of them may wait for the room that a demotion makes. */
     private static final int BACKGROUND_SHARE = 8;
@@ -42,18 +45,21 @@ final class CopyAgent implements Poller {
     private final ArrayDeque<DeviceRead> loads = new ArrayDeque<>();
     private final ArrayDeque<DeviceRead> background = new ArrayDeque<>();
     private final Copies copies;
+    private final PeerVrams peers;
     /** Chunks of loads since one of the background had its turn. */
     private int ahead;
+    private boolean endingFirst;
     private boolean released;
     private volatile boolean closed;
     private final ParkingSpot spot;
 
-    CopyAgent(EngineContext context, CudaDevices devices, Device device, @Nullable Runnable wakeup) {
+    CopyAgent(EngineContext context, CudaDevices devices, Device device) {
         this.context = context;
         this.devices = devices;
         this.device = device;
-        spot = new ParkingSpot(() -> queue.isEmpty(), wakeup);
+        spot = new ParkingSpot(queue::isEmpty, context.wakeup());
         copies = new Copies(context, devices, device);
+        peers = new PeerVrams(context, device, spot::wakeup);
     }
 
     boolean submit(GuardedRead read) {
@@ -68,9 +74,13 @@ final class CopyAgent implements Poller {
         return true;
     }
 
+    PeerVrams peers() {
+        return peers;
+    }
+
     @Override
     public String roleName() {
-        return "cuda" + device.number();
+        return NAME + device.number();
     }
 
     /** While copies run this never says that there was nothing to do: only asking tells that they have ended. */
@@ -79,7 +89,7 @@ final class CopyAgent implements Poller {
         if (closed) {
             return 0;
         }
-        int work = takeIn();
+        int work = peers.doWork() + takeIn();
         if (loads.isEmpty() && background.isEmpty()) {
             return work;
         }
@@ -134,21 +144,13 @@ final class CopyAgent implements Poller {
             read.end(ReadStatus.TIMED_OUT, null);
             return;
         }
-        if (!read.owner().id().equals(context.self())) {
-            // Regions have numbers on every node: those of another one, or of another life, are not these.
-            read.end(ReadStatus.UNREACHABLE, new MooncakeException(Kind.PEER_UNREACHABLE, "engine " + roleName()
-                    + " copies inside node " + context.self() + ", and " + read.owner().id() + " is another"));
-            return;
-        }
-        MooncakeException refusal = context.regions().refusal(read);
-        Region source = context.regions().readable(read.region());
-        if (refusal == null && source != null) {
-            refusal = refusal(read, source);
-        }
-        if (refusal != null || source == null) {
-            read.end(refusal != null && refusal.kind() == Kind.DEVICE_LOST
-                    ? ReadStatus.UNREACHABLE
-                    : ReadStatus.REFUSED, refusal);
+        ReadSource source;
+        try {
+            source = source(read);
+            checkDestination(read, source);
+        } catch (MooncakeException e) {
+            boolean lost = e.kind() == Kind.DEVICE_LOST || e.kind() == Kind.PEER_UNREACHABLE;
+            read.end(lost ? ReadStatus.UNREACHABLE : ReadStatus.REFUSED, e);
             return;
         }
         DeviceRead taken = new DeviceRead(read, source);
@@ -160,55 +162,98 @@ final class CopyAgent implements Poller {
         }
     }
 
-    private @Nullable MooncakeException refusal(GuardedRead read, Region source) {
+    private ReadSource source(GuardedRead read) {
+        MooncakeException refusal;
+        @Nullable
+        ReadSource source;
+        if (read.owner().id().equals(context.self())) {
+            refusal = context.regions().refusal(read);
+            Region region = context.regions().readable(read.region());
+            source = region == null ? null : new ReadSource.Here(context.guards(), region);
+        } else {
+            // Regions have numbers on every node: those of another one, or of another life, are not this one's.
+            PeerVram memory = peers.find(read.owner(), read.region());
+            refusal = memory == null ? null : memory.objection(read);
+            source = memory;
+        }
+        if (refusal != null) {
+            throw refusal;
+        }
+        if (source == null) {
+            throw new MooncakeException(Kind.PEER_UNREACHABLE, read + " by " + roleName() + ": "
+                    + peers.route(read.owner(), read.region()).reason());
+        }
+        return source;
+    }
+
+    private void checkDestination(GuardedRead read, ReadSource source) {
         if (!read.fitsDestination()) {
-            return new MooncakeException(Kind.OUT_OF_BOUNDS,
+            throw new MooncakeException(Kind.OUT_OF_BOUNDS,
                     read.destination() + " of " + read.destination().length() + " bytes is too small for the " + read);
         }
         int from = DeviceRead.deviceOf(source.memory());
         int to = DeviceRead.deviceOf(read.destination().memory());
         if (!DeviceRead.isOf(device.number(), from, to)) {
-            return new MooncakeException(Kind.UNSUPPORTED, "engine " + roleName() + " copies from " + device
+            throw new MooncakeException(Kind.UNSUPPORTED, "engine " + roleName() + " copies from " + device
                     + ", and to it from host memory; " + read + " into " + read.destination());
         }
         if (read.destination().memory() instanceof HostMemory host && host.segment().isReadOnly()) {
-            return new MooncakeException(Kind.ILLEGAL_STATE,
+            throw new MooncakeException(Kind.ILLEGAL_STATE,
                     read.destination() + " is read-only memory: register memory that can be written");
         }
         if (to >= devices.count()) {
-            return new MooncakeException(Kind.CONFIG_ERROR,
+            throw new MooncakeException(Kind.CONFIG_ERROR,
                     read.destination() + " is on device " + to + " of " + devices.count());
         }
         if (device.loss() != null) {
-            return device.lossForUsers();
+            throw device.lossForUsers();
         }
-        return to >= 0 && devices.device(to).loss() != null
-                ? devices.device(to).lossForUsers()
-                : null;
+        if (to >= 0 && devices.device(to).loss() != null) {
+            throw devices.device(to).lossForUsers();
+        }
     }
 
     // ---- a read's turn
 
-    /** Gives each read its turn: it ends, or may queue a chunk, or waits. So many chunks are queued at most. */
+    /** Each read is looked at, some go on, and what is over ends. So many chunks are queued at most. */
     private int step(ArrayDeque<DeviceRead> reads, int most) {
-        int work = 0;
+        long nowNs = context.nanoClock().getAsLong();
+        for (DeviceRead read : reads) {
+            read.look(nowNs);
+        }
         int posted = 0;
-        for (int left = reads.size(); left > 0; left--) {
-            DeviceRead read = reads.remove();
-            // It is in no chunk's way only here: what throws below has lost the device, and then all reads are looked for.
-            reads.add(read);
-            read.look(context.nanoClock().getAsLong());
-            if (posted < most && read.hasMore()) {
-                posted += copies.post(read);
-            }
-            if (isOver(read)) {
-                reads.removeLastOccurrence(read);
-                end(read);
-                work++;
-            }
+        if (most > 0) {
+            // Every other time a read goes first that ends with its next chunk, so that it does not wait for all that is longer.
+            posted = endingFirst ? post(reads, 1, devices.config().chunkBytes()) : 0;
+            posted += post(reads, most - posted, Long.MAX_VALUE);
+            endingFirst ^= posted > 0;
         }
         ahead = reads.equals(loads) ? ahead + posted : posted > 0 ? 0 : ahead;
-        return work + posted;
+        return posted + endOver(reads);
+    }
+
+    /** The oldest first: so a block is whole, and perhaps on its way by the network, while the next one is copied. */
+    private int post(ArrayDeque<DeviceRead> reads, int most, long longest) {
+        int posted = 0;
+        for (DeviceRead read : reads) {
+            for (int done = 1; done > 0 && posted < most && read.hasMore() && read.left() <= longest; posted += done) {
+                done = copies.post(read);
+            }
+        }
+        return posted;
+    }
+
+    private static int endOver(ArrayDeque<DeviceRead> reads) {
+        int ended = 0;
+        for (Iterator<DeviceRead> all = reads.iterator(); all.hasNext();) {
+            DeviceRead read = all.next();
+            if (isOver(read)) {
+                all.remove();
+                end(read);
+                ended++;
+            }
+        }
+        return ended;
     }
 
     private static boolean isOver(DeviceRead read) {
@@ -238,7 +283,7 @@ final class CopyAgent implements Poller {
 
     @Override
     public void park(long maxNs) {
-        spot.park(loads.isEmpty() && background.isEmpty() ? maxNs : Math.min(maxNs, POLL_NS));
+        spot.park(peers.hasWork() ? 0 : loads.isEmpty() && background.isEmpty() ? maxNs : Math.min(maxNs, POLL_NS));
     }
 
     @Override
@@ -257,6 +302,7 @@ final class CopyAgent implements Poller {
         copies.dropAll(null);
         endAll(loads, ReadStatus.CANCELED, null);
         endAll(background, ReadStatus.CANCELED, null);
+        peers.close();
         copies.close();
     }
 

@@ -1,5 +1,6 @@
 package io.mooncake.cuda;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.pool.MemorySource;
@@ -11,9 +12,12 @@ import io.mooncake.cuda.runtime.CudaRuntime;
 import io.mooncake.cuda.runtime.Device;
 import io.mooncake.cuda.runtime.NativeRuntime;
 import java.lang.foreign.MemorySegment;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import org.jspecify.annotations.Nullable;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * The GPUs of this machine, for one node: pools in their memory, engines that copy, host memory pinned for them. Any thread.
@@ -26,6 +30,8 @@ public final class CudaDevices {
     private final List<Device> devices = new ArrayList<>();
     private final List<PeerLink> links;
     private final HostPins pins;
+    /** Where other processes find what is on these devices, by the pools' memory. */
+    private final Map<Memory, Path> shared = new ConcurrentHashMap<>();
 
     CudaDevices(CudaRuntime runtime, CudaConfig config) {
         this.config = config;
@@ -85,6 +91,11 @@ public final class CudaDevices {
         return devices.get(number);
     }
 
+    /** Where other processes of this host find a pool; empty where it is not shared. */
+    Optional<Path> shared(Memory memory) {
+        return Optional.ofNullable(shared.get(memory));
+    }
+
     HostPins pins() {
         return pins;
     }
@@ -127,7 +138,12 @@ public final class CudaDevices {
      * @throws MooncakeException OUT_OF_MEMORY with the numbers; DEVICE_LOST; CONFIG_ERROR
      */
     public VramPool pool(int device, List<SizeClass> classes) {
-        return new VramPool(device(device), pins, classes, peer -> isAddressable(peer, device));
+        return opened(new VramPool(this, device(device), classes, peer -> isAddressable(peer, device)));
+    }
+
+    private VramPool opened(VramPool pool) {
+        pool.shared().ifPresentOrElse(file -> shared.put(pool.memory(), file), () -> shared.remove(pool.memory()));
+        return pool;
     }
 
     /**
@@ -141,7 +157,8 @@ public final class CudaDevices {
      * @throws MooncakeException OUT_OF_MEMORY with the numbers; DEVICE_LOST; CONFIG_ERROR
      */
     public VramPool poolOfRanges(int device, SizeClass largest, long bytes) {
-        return VramPool.ofRanges(device(device), pins, largest, bytes, peer -> isAddressable(peer, device));
+        return opened(
+                VramPool.ofRanges(this, device(device), largest, bytes, peer -> isAddressable(peer, device)));
     }
 
     /**
@@ -174,13 +191,12 @@ public final class CudaDevices {
      *
      * @param context what the node gives
      * @param device its number
-     * @param wakeup wakes the thread that runs the engine's poller where that does not park there; else null
      * @return the node's to run and close
      * @throws MooncakeException DEVICE_LOST, OUT_OF_MEMORY for its pinned buffers
      */
-    public CudaTransferEngine engine(EngineContext context, int device, @Nullable Runnable wakeup) {
+    public CudaTransferEngine engine(EngineContext context, int device) {
         try {
-            return new CudaTransferEngine(context, this, device(device), wakeup);
+            return new CudaTransferEngine(context, this, device(device));
         } catch (CudaException e) {
             throw e.asMooncake();
         }

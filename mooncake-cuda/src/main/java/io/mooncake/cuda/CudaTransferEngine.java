@@ -4,6 +4,8 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
@@ -15,11 +17,10 @@ import io.mooncake.core.transfer.Route.Locality;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.cuda.runtime.Device;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Copies inside a node from and to one device: to host memory, from it, inside the device, and to other devices, chunk by chunk under a pin, by
- * the device's own copy engines. Submitting is for any thread; all else happens in the {@link #poller()}.
+ * Copies from and to one device: to host memory, from it, inside the device, and to other devices, chunk by chunk under a pin, by the device's own
+ * copy engines; and out of the pools that other processes of this host have on devices, without their doing. Submitting is for any thread; all else happens in the {@link #poller()}.
  *
  * <p>What the device has begun cannot be recalled: a read that is given up, or late, ends when the chunks have ended that are queued. Host
  * memory that is not pinned is reached by pinned buffers of the engine, so that no call waits for a copy.
@@ -27,7 +28,6 @@ import org.jspecify.annotations.Nullable;
  * <p>When the device is lost every read ends as UNREACHABLE with a DEVICE_LOST, those to come at once and without a call.
  */
 public final class CudaTransferEngine implements TransferEngine {
-    private static final Route ELSEWHERE = new Route(Locality.NODE, false, Health.NONE, "the block is on another node");
     private static final Route IN_A_FILE = new Route(Locality.NODE, false, Health.NONE, "the block is in a file");
     private static final Route HOST = new Route(Locality.NODE, true, Health.READY,
             "the block is in this node's memory, the device takes it from there");
@@ -38,14 +38,23 @@ public final class CudaTransferEngine implements TransferEngine {
     private final Route here;
     private final Route otherDevice;
     private final Route lost;
+    private final Optional<String> address;
 
-    CudaTransferEngine(EngineContext context, CudaDevices devices, Device device, @Nullable Runnable wakeup) {
+    CudaTransferEngine(EngineContext context, CudaDevices devices, Device device) {
         this.context = context;
         this.device = device;
-        agent = new CopyAgent(context, devices, device, wakeup);
+        agent = new CopyAgent(context, devices, device);
         here = new Route(Locality.NODE, true, Health.READY, "the block is on " + device + " of this node");
         otherDevice = new Route(Locality.NODE, false, Health.NONE, "the block is on another device than " + device);
         lost = new Route(Locality.NODE, false, Health.NONE, device + " is lost");
+        address = context.regions()
+                .open()
+                .stream()
+                .filter(region -> region.access() == Access.GUARDED)
+                .flatMap(region -> devices.shared(region.memory())
+                        .stream()
+                        .map(file -> PeerVrams.address(region.id(), file)))
+                .findAny();
     }
 
     /**
@@ -58,18 +67,19 @@ public final class CudaTransferEngine implements TransferEngine {
         return agent.roleName();
     }
 
+    /** {@inheritDoc} Where its processes of this host find the node's pool on the device; empty where that is not shared. */
     @Override
     public Optional<String> advertised() {
-        return Optional.empty();
+        return address;
     }
 
     @Override
     public Route route(Peer peer, int region) {
-        if (!peer.id().equals(context.self())) {
-            return ELSEWHERE;
-        }
         if (device.loss() != null) {
             return lost;
+        }
+        if (!peer.id().equals(context.self())) {
+            return agent.peers().route(peer, region);
         }
         Region source = context.regions().readable(region);
         if (source == null) {
@@ -85,10 +95,26 @@ public final class CudaTransferEngine implements TransferEngine {
     /** {@inheritDoc} To anywhere in the node from its device, and to its device from host memory. */
     @Override
     public boolean reaches(Peer peer, int region, Memory destination) {
+        if (!peer.id().equals(context.self())) {
+            return readsInPlace(peer, region)
+                    && DeviceRead.isOf(device.number(), device.number(), DeviceRead.deviceOf(destination));
+        }
         Region source = context.regions().readable(region);
         return source != null
                 && DeviceRead.isOf(device.number(), DeviceRead.deviceOf(source.memory()),
                         DeviceRead.deviceOf(destination));
+    }
+
+    /** {@inheritDoc} Of a process of this host whose pool is open here. */
+    @Override
+    public boolean readsInPlace(Peer peer, int region) {
+        Route route = route(peer, region);
+        return route.locality() == Locality.HOST && route.registered();
+    }
+
+    @Override
+    public void onPeerDead(NodeId life, String reason) {
+        agent.peers().dead(life);
     }
 
     @Override

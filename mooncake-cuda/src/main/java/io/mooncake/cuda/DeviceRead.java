@@ -7,7 +7,6 @@ import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.ReadStatus;
-import io.mooncake.core.transfer.Region;
 import io.mooncake.cuda.runtime.CudaRuntime.Rows;
 import io.mooncake.cuda.runtime.Stream;
 import java.lang.foreign.MemorySegment;
@@ -22,7 +21,7 @@ final class DeviceRead {
     private static final long MOST_PITCH = Integer.MAX_VALUE;
 
     final GuardedRead read;
-    final Region source;
+    final ReadSource source;
     final int from;
     final int to;
     /** Bytes whose copies have been queued. */
@@ -35,7 +34,7 @@ final class DeviceRead {
     @Nullable
     MooncakeException cause;
 
-    DeviceRead(GuardedRead read, Region source) {
+    DeviceRead(GuardedRead read, ReadSource source) {
         this.read = read;
         this.source = source;
         from = deviceOf(source.memory());
@@ -76,7 +75,10 @@ final class DeviceRead {
         if (failure != null) {
             return;
         }
-        if (read.isGivenUp()) {
+        MooncakeException loss = source.loss();
+        if (loss != null) {
+            fail(ReadStatus.UNREACHABLE, loss);
+        } else if (read.isGivenUp()) {
             fail(ReadStatus.CANCELED, null);
         } else if (nowNs - read.deadlineNs() >= 0) {
             fail(ReadStatus.TIMED_OUT, null);
@@ -88,6 +90,11 @@ final class DeviceRead {
 
     boolean hasMore() {
         return failure == null && posted < read.length();
+    }
+
+    /** Bytes whose copies are still to be queued. */
+    long left() {
+        return read.length() - posted;
     }
 
     private MemorySegment hostSource() {

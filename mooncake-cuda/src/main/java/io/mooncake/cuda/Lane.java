@@ -53,14 +53,15 @@ final class Lane implements AutoCloseable {
         event.record(stream);
     }
 
-    /** The next chunk that has ended; null when none has. */
+    /** The next chunk that has ended; null when none has. Throws when the device is lost: then nobody knows what of them was copied. */
     @Nullable
     Chunk ended() {
         Chunk chunk = queued.peek();
-        if (chunk == null || !(settled > 0 || hasPassed(chunk))) {
+        if (chunk == null) {
             return null;
         }
-        return take();
+        device.requireUsable("cudaEventQuery");
+        return settled > 0 || hasPassed(chunk) ? take() : null;
     }
 
     private boolean hasPassed(Chunk chunk) {

@@ -15,9 +15,12 @@ import io.mooncake.core.pool.StreamOrder;
 import io.mooncake.cuda.runtime.CudaException;
 import io.mooncake.cuda.runtime.Device;
 import io.mooncake.cuda.runtime.DeviceMemory;
-import io.mooncake.cuda.runtime.PinnedMemory;
+import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.IntPredicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A device's memory cut into slots, or into ranges as blocks need them. Any thread; of slots reserve, release and quarantine are O(1), take no lock,
@@ -27,6 +30,8 @@ import java.util.function.IntPredicate;
  * nothing is allocated on the device. Slots start on multiples of 512 bytes. Addresses are numbers for the device: nothing here lets the host
  * read or write them.
  *
+ * <p>Other processes of this host read it in place where the guards are in memory that they can map ({@link CudaConfig#withSharedDirectory}).
+ *
  * <p>When the device is lost the pool is out: nothing can be reserved any more, what is used is released as ever, and closing it gives nothing
  * back, since there is nothing left.
  */
@@ -34,26 +39,28 @@ public final class VramPool extends SlottedPool {
     /** What the runtime aligns allocations to, at least 256; whole sectors for every copy engine. */
     static final long SLOT_ALIGNMENT = 512;
 
+    private static final Logger LOG = LoggerFactory.getLogger(VramPool.class);
+
     private final Device device;
     private final Book book;
     private final DeviceMemory reservation;
-    private final PinnedMemory guardMemory;
+    private final PoolGuards guardMemory;
     private final Memory memory;
     private final GuardTable guards;
     private final HandOvers streams;
     private boolean closed;
 
-    VramPool(Device device, HostPins pins, List<SizeClass> classes, IntPredicate peers) {
-        this(device, pins, new SlotBook(name(device), classes, SLOT_ALIGNMENT), peers);
+    VramPool(CudaDevices devices, Device device, List<SizeClass> classes, IntPredicate peers) {
+        this(devices, device, new SlotBook(name(device), classes, SLOT_ALIGNMENT), peers);
     }
 
     /** Of blocks that take as many bytes as they need. */
-    static VramPool ofRanges(Device device, HostPins pins, SizeClass largest, long bytes, IntPredicate peers) {
-        return new VramPool(device, pins,
+    static VramPool ofRanges(CudaDevices devices, Device device, SizeClass largest, long bytes, IntPredicate peers) {
+        return new VramPool(devices, device,
                 new RangeBook(name(device), bytes, largest.blockBytes(), largest.count(), SLOT_ALIGNMENT), peers);
     }
 
-    private VramPool(Device device, HostPins pins, Book book, IntPredicate peers) {
+    private VramPool(CudaDevices devices, Device device, Book book, IntPredicate peers) {
         this.device = device;
         this.book = book;
         try {
@@ -62,14 +69,15 @@ public final class VramPool extends SlottedPool {
             throw e.asMooncake();
         }
         try {
-            guardMemory = new PinnedMemory(device, (long) book.slots() * GuardTable.STRIDE);
+            guardMemory = new PoolGuards(devices, device, (long) book.slots() * GuardTable.STRIDE,
+                    () -> ImportedVram.export(reservation, book.bytes()));
         } catch (CudaException e) {
             reservation.close();
             throw e.asMooncake();
         }
         guards = new GuardTable(guardMemory.segment());
         memory = new Memory.DeviceMemory(device.number(), reservation.address(), book.bytes());
-        streams = new HandOvers(device, pins, reservation.address(), peers);
+        streams = new HandOvers(device, devices.pins(), reservation.address(), peers);
     }
 
     /** The runtime's error says nothing of what there is: the numbers are looked at first. */
@@ -163,7 +171,12 @@ public final class VramPool extends SlottedPool {
         return ImportedVram.export(reservation, book.bytes());
     }
 
-    /** {@inheritDoc} No slot can be reserved from the first call on, also when it throws; release the rest and call it again then. */
+    /** Where this host's other processes find it; empty where it is not shared. */
+    Optional<Path> shared() {
+        return guardMemory.shared();
+    }
+
+    /** {@inheritDoc} Waits a while for other processes to end their reads. No slot can be reserved from the first call on, also when it throws; release the rest and call it again then. */
     @Override
     public synchronized void close() {
         if (closed) {
@@ -172,10 +185,16 @@ public final class VramPool extends SlottedPool {
         book.close();
         guards.retire();
         closed = true;
+        boolean isRead = guardMemory.awaitReaders();
         try {
             streams.close();
             guardMemory.close();
-            reservation.close();
+            if (isRead) {
+                LOG.warn("{} stays reserved on {} until this process ends: another process reads there still", name(),
+                        device);
+            } else {
+                reservation.close();
+            }
         } catch (CudaException e) {
             throw e.asMooncake();
         }

@@ -8,14 +8,11 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.pool.SizeClass;
 import io.mooncake.cuda.runtime.NativeRuntime;
-import io.mooncake.cuda.runtime.ffi.CudaLibrary;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.ForkedJvm;
-import java.io.File;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.zip.CRC32C;
@@ -45,24 +42,11 @@ class C111_ExportedPoolTest {
             assertEquals(Kind.CONFIG_ERROR,
                     assertThrows(MooncakeException.class, () -> devices.importPool(0, pool.export())).kind(),
                     "the exporter itself can't open it");
-            ForkedJvm.Result reader = ForkedJvm.run(folder,
-                    List.of("--enable-native-access=ALL-UNNAMED", "-cp", classPath(),
-                            "-D" + CudaLibrary.PATH_PROPERTY + "=" + System.getProperty(CudaLibrary.PATH_PROPERTY),
-                            Reader.class.getName(), HexFormat.of().formatHex(pool.export()),
-                            String.valueOf(pool.offset(EXPORTED)), String.valueOf(BLOCK_BYTES)));
+            ForkedJvm.Result reader = EmulatedCuda.runProcess(folder, Reader.class,
+                    HexFormat.of().formatHex(pool.export()), String.valueOf(pool.offset(EXPORTED)),
+                    String.valueOf(BLOCK_BYTES));
             assertEquals("crc " + sum.getValue(), reader.out().strip(), reader::err);
         }
-    }
-
-    private static String classPath() {
-        List<String> parts = new ArrayList<>(List.of("target/test-classes", "target/classes"));
-        for (String property : List.of("jdk.module.path", "java.class.path")) {
-            String path = System.getProperty(property);
-            if (path != null) {
-                parts.add(path);
-            }
-        }
-        return String.join(File.pathSeparator, parts);
     }
 
     /** The other process: says the checksum of a part of an exported pool. */

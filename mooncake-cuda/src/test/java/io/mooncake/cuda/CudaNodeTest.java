@@ -50,7 +50,7 @@ class CudaNodeTest {
                 .blockSize(1 << 20)
                 .poolSize(4 << 20)
                 .memory(devices.pinned(MemorySource.anonymous()))
-                .addEngine(context -> devices.engine(context, 0, null))
+                .addEngine(context -> devices.engine(context, 0))
                 .build());
     }
 

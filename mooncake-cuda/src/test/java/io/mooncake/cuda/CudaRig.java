@@ -4,6 +4,7 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.TransferEngine;
+import io.mooncake.cuda.runtime.CudaRuntime;
 import io.mooncake.cuda.runtime.DeviceMemory;
 import io.mooncake.cuda.runtime.NativeRuntime;
 import io.mooncake.testing.EngineRig;
@@ -39,14 +40,18 @@ class CudaRig extends EngineRig {
     }
 
     CudaRig(Place from, Place to, CudaConfig config) {
+        this(from, to, config, NativeRuntime.INSTANCE);
+    }
+
+    CudaRig(Place from, Place to, CudaConfig config, CudaRuntime runtime) {
         this.from = from;
         this.to = to;
-        devices = new CudaDevices(NativeRuntime.INSTANCE, config);
+        devices = new CudaDevices(runtime, config);
     }
 
     @Override
     protected TransferEngine engine(EngineContext context) {
-        return devices.engine(context, Math.max(0, from.device >= 0 ? from.device : to.device), null);
+        return devices.engine(context, Math.max(0, from.device >= 0 ? from.device : to.device));
     }
 
     @Override

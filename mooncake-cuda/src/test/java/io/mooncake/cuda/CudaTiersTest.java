@@ -89,7 +89,7 @@ class CudaTiersTest {
                 .evictionPolicy("lru")
                 .fileTier(own, 65L * BLOCK)
                 .vram(() -> pool.apply(devices, device))
-                .addEngine(context -> devices.engine(context, device, null))
+                .addEngine(context -> devices.engine(context, device))
                 .build());
     }
 

@@ -6,6 +6,8 @@ import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.mooncake.cuda.runtime.ffi.CudaLibrary;
 import io.mooncake.testing.CCompiler;
+import io.mooncake.testing.ForkedJvm;
+import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
@@ -15,6 +17,8 @@ import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 
@@ -71,10 +75,28 @@ public final class EmulatedCuda {
             Path out = Files.createDirectories(Path.of("target", "emulated-cuda")).resolve("libcudart-emulated.so");
             return CCompiler.compile(Files.readString(Path.of(SOURCES + "devices.c")), out, "-O2", "-Wall", "-Wextra",
                     "-Werror", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread", "-I" + SOURCES,
-                    SOURCES + "streams.c", SOURCES + "memory.c");
+                    SOURCES + "clock.c", SOURCES + "streams.c", SOURCES + "memory.c");
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
+    }
+
+    /** Runs a main class of the tests in a process of its own, over the same emulation: to its end. */
+    static ForkedJvm.Result runProcess(Path folder, Class<?> main, String... arguments)
+            throws IOException, InterruptedException {
+        List<String> parts = new ArrayList<>(List.of("target/test-classes", "target/classes"));
+        for (String property : List.of("jdk.module.path", "java.class.path")) {
+            String path = System.getProperty(property);
+            if (path != null) {
+                parts.add(path);
+            }
+        }
+        List<String> command = new ArrayList<>(List.of("--enable-native-access=ALL-UNNAMED", "-cp",
+                String.join(File.pathSeparator, parts),
+                "-D" + CudaLibrary.PATH_PROPERTY + "=" + System.getProperty(CudaLibrary.PATH_PROPERTY),
+                main.getName()));
+        command.addAll(List.of(arguments));
+        return ForkedJvm.run(folder, command);
     }
 
     private static Object invoke(@Nullable MemoryLayout result, String function, Object... arguments) {
@@ -105,6 +127,22 @@ public final class EmulatedCuda {
     /** Has every operation take so long; 0 bytes a microsecond = any number. */
     public static void delay(long latencyUs, long bytesPerUs) {
         call("emulationDelay", latencyUs, bytesPerUs);
+    }
+
+    /** From now on {@link #delay} is time of a clock that stands still but for {@link #advance}, and for calls that block. */
+    public static void virtualTime() {
+        call("emulationClock", 1);
+    }
+
+    /** When the next operation ends that runs on virtual time, all that are due having ended; Long.MAX_VALUE when none does. */
+    public static long nextNs() {
+        long next = (long) invoke(JAVA_LONG, "emulationNext");
+        return next < 0 ? Long.MAX_VALUE : next;
+    }
+
+    /** Turns virtual time on: what is due by then has ended when this returns. */
+    public static void advance(long toNs) {
+        call("emulationAdvance", toNs);
     }
 
     /** A device has so much memory. */

@@ -12,13 +12,19 @@ import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.pool.SizeClass;
 import io.mooncake.cuda.runtime.NativeRuntime;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.TreeMap;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Host memory that is pinned for devices. */
 class HostPinsTest {
@@ -58,6 +64,26 @@ class HostPinsTest {
             pin.close();
             pin.close();
             devices.pin(memory.asSlice(0, 2 << 20)).close();
+        }
+    }
+
+    /** Of a sparse file, so that it costs no memory. */
+    @Test
+    void shouldPinLongMemoryInPartsWhichNoCopySpans(@TempDir Path folder) throws IOException {
+        long bytes = HostPins.PART_BYTES + (1 << 20);
+        CudaDevices devices = new CudaDevices(NativeRuntime.INSTANCE, CudaConfig.defaults());
+        try (FileChannel file = FileChannel.open(folder.resolve("sparse"), StandardOpenOption.CREATE_NEW,
+                StandardOpenOption.READ, StandardOpenOption.WRITE); Arena arena = Arena.ofShared()) {
+            file.write(ByteBuffer.wrap(new byte[1]), bytes - 1);
+            MemorySegment memory = file.map(FileChannel.MapMode.READ_WRITE, 0, bytes, arena);
+            long address = memory.address();
+            try (CudaDevices.Pin pin = devices.pin(memory)) {
+                assertTrue(devices.pins().contains(address, HostPins.PART_BYTES), pin::toString);
+                assertTrue(devices.pins().contains(address + HostPins.PART_BYTES, 1 << 20));
+                assertFalse(devices.pins().contains(address + HostPins.PART_BYTES - 1, 2));
+            }
+            assertFalse(devices.pins().contains(address, 1));
+            assertFalse(devices.pins().contains(address + HostPins.PART_BYTES, 1));
         }
     }
 

@@ -43,8 +43,10 @@ final class VramPoolTest extends BlockPoolContract {
     @Test
     void shouldReserveOnceAndCallNothingForASlot() {
         long before = EmulatedCuda.statistics().allocations();
-        VramPool pool = devices().pool(0, CLASSES);
+        CudaDevices devices = devices();
+        VramPool pool = devices.pool(0, CLASSES);
         assertEquals(Tier.VRAM, pool.tier());
+        assertTrue(devices.pins().contains(pool.guards().memory().address(), pool.guards().memory().byteSize()));
         assertEquals(0, pool.device());
         assertEquals(before + 1, EmulatedCuda.statistics().allocations());
         long calls = EmulatedCuda.statistics().calls();

@@ -15,6 +15,7 @@ final class Parking {
     private static final long MILLI_NS = 1_000_000;
 
     private final BooleanSupplier isIdle;
+    private final @Nullable Runnable elsewhere;
     private volatile boolean signalled;
     private volatile boolean parked;
     private volatile boolean closed;
@@ -25,9 +26,11 @@ final class Parking {
      * For one poller.
      *
      * @param isIdle asks for an event of the next completion, then says whether none is there yet
+     * @param elsewhere wakes the poller's thread where that does not park here; else null
      */
-    Parking(BooleanSupplier isIdle) {
+    Parking(BooleanSupplier isIdle, @Nullable Runnable elsewhere) {
         this.isIdle = isIdle;
+        this.elsewhere = elsewhere;
     }
 
     void park(@Nullable CompletionChannel events, long maxNs) {
@@ -48,6 +51,10 @@ final class Parking {
     }
 
     void wakeup() {
+        if (elsewhere != null) {
+            elsewhere.run();
+            return;
+        }
         if (!signalled) {
             signalled = true;
         }

@@ -80,7 +80,7 @@ final class RdmaFabric implements Fabric {
         cards = new Cards(this, provider);
         nics = new ArrayList<>(cards.nics());
         advertised = nics.stream().map(nic -> Addresses.format(nic.gid().raw())).collect(Collectors.joining(","));
-        parking = new Parking(this::isIdle);
+        parking = new Parking(this::isIdle, node.wakeup());
         boolean inline = config.registrar() == RdmaConfig.Registrar.POLLER;
         registrations = new Registrations(this);
         registrar = new Registrar("mooncake-" + node.self().name() + "-rdma-registrar", node.nanoClock(), cards::look,

@@ -175,9 +175,11 @@ final class DeviceStormTest {
             MemorySegment to = rig.filled(MOST, FILL);
             Region into = reader.own(to);
             int[] ends = new int[ReadStatus.values().length];
-            for (int i = 0; i < DEREGISTRATIONS; i++) {
-                for (int size : SIZES) {
-                    ends[takeBack(size, pattern.asSlice(0, size), from.asSlice(0, size), to.asSlice(0, size), into)
+            for (int size : SIZES) {
+                MemorySegment right = pattern.asSlice(0, size);
+                long most = cyclesOf(right, into);
+                for (int i = 0; i < DEREGISTRATIONS; i++) {
+                    ends[takeBack(random.nextLong(most), right, from.asSlice(0, size), to.asSlice(0, size), into)
                             .ordinal()]++;
                 }
             }
@@ -196,7 +198,23 @@ final class DeviceStormTest {
         }
     }
 
-    private ReadStatus takeBack(int size, MemorySegment pattern, MemorySegment from, MemorySegment to, Region into) {
+    /** How many duty cycles a read takes that nobody disturbs: while it runs, in whatever time, there are so many moments to disturb it. */
+    private long cyclesOf(MemorySegment from, Region into) {
+        Region source = owner.register(from, Access.READABLE);
+        Reading first = reader.read(owner, source, 0, 8, into);
+        rig.until(first::ended);
+        Reading reading = reader.read(owner, source, 0, from.byteSize(), into);
+        long cycles = 1;
+        for (; !reading.ended(); cycles++) {
+            rig.cycle();
+        }
+        assertEquals(ReadStatus.OK, reading.status, () -> reading.cause().getMessage());
+        source.close();
+        return cycles;
+    }
+
+    private ReadStatus takeBack(long cycles, MemorySegment pattern, MemorySegment from, MemorySegment to,
+            Region into) {
         from.copyFrom(pattern);
         to.fill(FILL);
         Region source = owner.register(from, Access.READABLE);
@@ -204,9 +222,8 @@ final class DeviceStormTest {
         Reading first = reader.read(owner, source, 0, 8, into);
         rig.until(first::ended);
         assertEquals(ReadStatus.OK, first.status, () -> first.cause().getMessage());
-        Reading reading = reader.read(owner, source, 0, size, into);
-        long most = 1L + size / 4096;
-        for (long cycles = random.nextLong(most); cycles > 0 && !reading.ended(); cycles--) {
+        Reading reading = reader.read(owner, source, 0, pattern.byteSize(), into);
+        for (long i = 0; i < cycles && !reading.ended(); i++) {
             rig.cycle();
         }
         source.close();
@@ -214,7 +231,8 @@ final class DeviceStormTest {
         rig.until(reading::ended);
         ReadStatus status = Objects.requireNonNull(reading.status);
         switch (status) {
-            case OK -> assertEquals(-1, to.mismatch(pattern), () -> "success with wrong bytes, of " + size);
+            case OK ->
+                assertEquals(-1, to.mismatch(pattern), () -> "success with wrong bytes, of " + pattern.byteSize());
             case REFUSED -> assertEquals(Kind.UNAUTHORIZED, reading.cause().kind());
             default -> assertEquals(ReadStatus.UNREACHABLE, status);
         }

@@ -17,6 +17,7 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.registry.LocalRegistry;
 import io.mooncake.core.transfer.Access;
+import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
 import io.mooncake.rdma.rig.RdmaDevices;
@@ -26,6 +27,7 @@ import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -87,18 +89,33 @@ final class NodesOnDeviceTest {
                 .submit();
     }
 
+    /** The first pull makes the connection, for which an emulated machine with much to do may need longer than a node grants. */
+    private void connect() {
+        Transfer transfer = pull(TransferOptions.DEFAULT);
+        for (int i = 0; i < 10 && transfer.join() == Transfer.State.FAILED; i++) {
+            assertEquals(Outcome.UNREACHABLE, transfer.outcome(0), cause(transfer));
+            transfer = pull(TransferOptions.DEFAULT);
+        }
+        assertEquals(Transfer.State.COMPLETED, transfer.join(), cause(transfer));
+    }
+
+    private static Supplier<String> cause(Transfer transfer) {
+        return () -> transfer + ": " + transfer.cause(0);
+    }
+
     @ParameterizedTest
     @EnumSource(value = ThreadingMode.class, mode = EnumSource.Mode.EXCLUDE, names = "INVOKER")
     void shouldPullByRdma(ThreadingMode threading) {
         RdmaDevices.assume();
         start(threading);
+        connect();
         long before = owner.counters().get(Counter.READS_SERVED);
-        for (int i = 0; i < 20; i++) {
-            assertEquals(Transfer.State.COMPLETED, pull(TransferOptions.DEFAULT).join());
+        // What TCP reads its owner serves; RDMA asks nobody. Until the keys are known, TCP is the only way.
+        for (int i = 0; i < 20 || owner.counters().get(Counter.READS_SERVED) - before == i; i++) {
+            Transfer transfer = pull(TransferOptions.DEFAULT);
+            assertEquals(Transfer.State.COMPLETED, transfer.join(), cause(transfer));
             assertTrue(EngineRig.holdsPattern(memory, 0, BYTES, 0));
         }
-        // What TCP reads its owner serves; RDMA asks nobody.
-        assertTrue(owner.counters().get(Counter.READS_SERVED) - before < 20, "some pulls were RDMA's");
     }
 
     /** Case C133: what a callback throws costs nobody else anything. */
@@ -106,12 +123,13 @@ final class NodesOnDeviceTest {
     void shouldGoOnWhateverACallbackThrows() throws Exception {
         RdmaDevices.assume();
         start(ThreadingMode.SHARED);
+        connect();
         List<Throwable> thrown = List.of(new IllegalStateException("thrown by a test"),
                 new AssertionError("thrown by a test"), new StackOverflowError("thrown by a test"));
         for (Throwable what : thrown) {
             Transfer transfer = pull(
                     TransferOptions.DEFAULT.withCallback(done -> NodesOnDeviceTest.<Error>sneak(what)));
-            assertEquals(Transfer.State.COMPLETED, transfer.join());
+            assertEquals(Transfer.State.COMPLETED, transfer.join(), cause(transfer));
             CompletableFuture<Transfer.State> later = new CompletableFuture<>();
             pull(TransferOptions.DEFAULT.withCallback(done -> later.complete(done.state())));
             assertEquals(Transfer.State.COMPLETED, later.get(60, TimeUnit.SECONDS));

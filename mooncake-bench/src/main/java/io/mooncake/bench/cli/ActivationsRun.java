@@ -14,6 +14,7 @@ import io.mooncake.core.schedule.ActivationPlan.Use;
 import io.mooncake.core.schedule.LinkMeter;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Transfer;
+import io.mooncake.testing.VirtualLink;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

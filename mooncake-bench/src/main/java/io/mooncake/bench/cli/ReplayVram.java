@@ -45,7 +45,7 @@ record ReplayVram(Kind kind, int blocks) {
             }
             CudaDevices devices = CudaDevices.open(CudaConfig.defaults().withPeerProbe(false));
             builder.vram(() -> devices.poolOfRanges(0, largest, bytes))
-                    .addEngine(context -> devices.engine(context, 0, null));
+                    .addEngine(context -> devices.engine(context, 0));
         }
     }
 
@@ -108,6 +108,6 @@ record ReplayVram(Kind kind, int blocks) {
         CudaDevices devices = CudaDevices.open(CudaConfig.defaults().withPeerProbe(false));
         int device = index % devices.count();
         builder.vram(() -> devices.pool(device, List.of(new SizeClass(blockSize, slots()))))
-                .addEngine(context -> devices.engine(context, device, null));
+                .addEngine(context -> devices.engine(context, device));
     }
 }

@@ -92,14 +92,13 @@ public final class BlockManager {
      * Takes a slot for a copy of another node's block, or of this node's in another tier, without waiting. Writers' rights to ids don't matter
      * here.
      *
-     * @param source the block; when that is of this node and in a faster tier, the copy counts only while the version is in the table
+     * @param source the block; when that is of this node, the copy counts for nothing if somebody evicts or replaces the block meanwhile
      * @param tier where the copy goes; to SLOW only from a faster tier of this node
      * @return the writer; null when there is no slot now (the conductor was asked to evict for it)
      * @throws MooncakeException as {@link #allocate(BlockId, long, Tier, long)}, for the length; CLOSED
      */
     public @Nullable ReplicaWriter allocateReplica(BlockRef source, Tier tier) {
-        boolean down = source.node().equals(config.self()) && source.tier().compareTo(tier) < 0;
-        return writers.allocateReplica(source.id(), source.version(), source.length(), tier, down);
+        return writers.allocateReplica(source, tier);
     }
 
     /**
@@ -112,7 +111,7 @@ public final class BlockManager {
      * @throws MooncakeException as that
      */
     public @Nullable ReplicaWriter allocateReplica(BlockId id, Version version, long length) {
-        return writers.allocateReplica(id, version, length, Tier.DRAM, false);
+        return writers.allocateReplica(id, version, length, Tier.DRAM, null);
     }
 
     /**

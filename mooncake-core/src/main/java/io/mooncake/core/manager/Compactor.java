@@ -69,6 +69,9 @@ final class Compactor {
     private long notBeforeNs;
     private long lookAgainNs;
     private long busyNs;
+    /** How long a run keeps those who wait for room from having something evicted: less than who allocates waits. */
+    private final long patienceNs;
+    private long begunNs;
     private @Nullable Move move;
 
     /** Where it fails, the next one is for a hole behind this one. */
@@ -79,6 +82,7 @@ final class Compactor {
         this.isSettled = isSettled;
         counters = config.counters();
         spaces = Arrays.stream(table.spaces).filter(space -> space.pool().ranges() != null).toList();
+        patienceNs = config.allocateTimeoutNs() / 2;
         notBeforeNs = config.nanoClock().getAsLong();
         lookAgainNs = notBeforeNs;
         busyNs = notBeforeNs;
@@ -105,15 +109,21 @@ final class Compactor {
         return 1 << tier.ordinal();
     }
 
-    /** Whether it may make room for a block, by and by: then nothing need be evicted for it. */
+    /** Whether it may make room for a block soon: then nothing need be evicted for it. A run may take long, since its copies go behind loads. */
     boolean makesRoom(Space space, long length, long nowNs) {
         RangeBook ranges = space.pool().ranges();
-        if (ranges == null || relocator == null || ranges.freeBytes() < length
-                || (!running && nowNs - notBeforeNs < 0)) {
+        if (ranges == null || relocator == null || ranges.freeBytes() + movingBytes(space) < length
+                || (running ? nowNs - begunNs >= patienceNs : nowNs - notBeforeNs < 0)) {
             return false;
         }
         wanted = true;
         return true;
+    }
+
+    /** Of the block that has two places at the moment, of which one will be free. */
+    private long movingBytes(Space space) {
+        Move going = move;
+        return going == null || !going.to.space().equals(space) ? 0 : space.pool().slotBytes(going.to.localSlot());
     }
 
     /** One step of a run, if there is one. */
@@ -157,6 +167,7 @@ final class Compactor {
         }
         wanted = false;
         running = true;
+        begunNs = nowNs;
         answers = asked.get();
         pool = 0;
         passes = 0;
@@ -258,20 +269,17 @@ final class Compactor {
         return begin(inTheWay, scratch, end);
     }
 
-    /** The longest block above a hole that fits into it; of equals the highest. */
+    /** The longest block above a hole that fits into it; of equals the highest. Looks at every slot, hence takes no lock for it. */
     private @Nullable Entry longest(Space space, long above, long room) {
-        BlockPool blocks = space.pool();
         Entry best = null;
-        for (int local = 0; local < blocks.slots(); local++) {
-            long bytes = blocks.slotBytes(local);
-            if (bytes == 0 || bytes > room || blocks.offset(local) < above) {
+        for (int slot = space.first(); slot < space.end(); slot++) {
+            Entry entry = isSettled.test(slot) ? table.entry(slot) : null;
+            if (entry == null || entry.ref.length() > room || entry.ref.offset() < above) {
                 continue;
             }
-            boolean better = best == null || bytes > blocks.slotBytes(best.localSlot())
-                    || (bytes == blocks.slotBytes(best.localSlot())
-                            && blocks.offset(local) > blocks.offset(best.localSlot()));
-            Entry entry = better ? movable(space, space.first() + local) : null;
-            best = entry == null ? best : entry;
+            boolean better = best == null || entry.ref.length() > best.ref.length()
+                    || (entry.ref.length() == best.ref.length() && entry.ref.offset() > best.ref.offset());
+            best = better && movable(space, slot) != null ? entry : best;
         }
         return best;
     }

@@ -80,6 +80,13 @@ final class Entry {
         return entry;
     }
 
+    /** What a reference of this version names; where it has been moved what is in its tier now, else this one, the fastest. */
+    Entry nearest(BlockRef wanted) {
+        Entry exact = at(wanted);
+        Entry sameTier = exact == null ? in(wanted.tier()) : exact;
+        return sameTier == null ? this : sameTier;
+    }
+
     /** Whether an entry is in the chain from this one on down. */
     boolean leadsTo(Entry other) {
         Entry entry = this;

@@ -10,6 +10,8 @@ import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.manager.eviction.SlotUse;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicLongArray;
 import java.util.function.BooleanSupplier;
@@ -62,7 +64,8 @@ final class Evictor {
     private long nowNs;
     /** Copies that are to leave their tier, being in a slower one. */
     private final ConcurrentLinkedQueue<Entry> toSink = new ConcurrentLinkedQueue<>();
-    private final ArrayDeque<Entry> sinking = new ArrayDeque<>();
+    /** Each once, however often that is asked for while it is pinned. */
+    private final LinkedHashSet<Entry> sinking = new LinkedHashSet<>();
     private @Nullable Demoter demoter;
     private int hintsAt;
 
@@ -452,9 +455,13 @@ final class Evictor {
         for (Entry entry = toSink.poll(); entry != null; entry = toSink.poll()) {
             sinking.add(entry);
         }
+        if (sinking.isEmpty()) {
+            return 0;
+        }
         int ended = 0;
-        for (int left = sinking.size(); left > 0; left--) {
-            Entry entry = sinking.remove();
+        List<Entry> due = List.copyOf(sinking);
+        sinking.clear();
+        for (Entry entry : due) {
             Entry now = table.blocks.get(entry.ref.id());
             if (now != null && now.ref.version().equals(entry.ref.version())) {
                 // Where it is now, if it was moved.

@@ -10,6 +10,7 @@ import io.mooncake.core.block.Version;
 import io.mooncake.core.manager.SlotTable.Published;
 import io.mooncake.core.transfer.Region;
 import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The one-shot right to fill a slot with a copy of another node's block, or of one in another tier of this node. Any thread; each end is reached once, by whoever is first.
@@ -29,15 +30,16 @@ public final class ReplicaWriter {
     private final Writers writers;
     private final Lease lease;
     private final Version version;
-    private final boolean down;
+    /** Where in another tier of this node; null when it is another node's. */
+    private final @Nullable BlockRef own;
     private final AtomicReference<Phase> phase = new AtomicReference<>(Phase.OPEN);
     private volatile Result result = Result.OPEN;
 
-    ReplicaWriter(Writers writers, Lease lease, Version version, boolean down) {
+    ReplicaWriter(Writers writers, Lease lease, Version version, @Nullable BlockRef own) {
         this.writers = writers;
         this.lease = lease;
         this.version = version;
-        this.down = down;
+        this.own = own;
     }
 
     /**
@@ -116,7 +118,7 @@ public final class ReplicaWriter {
 
     private BlockRef publish() {
         try {
-            Published published = writers.publishReplica(lease, version, down);
+            Published published = writers.publishReplica(lease, version, own);
             result = published.result();
             return published.entry().ref;
         } finally {

@@ -299,19 +299,43 @@ final class SlotTable {
         return true;
     }
 
-    /** ALLOCATED to WRITTEN in a slower tier, if the table has the version still: what was removed meanwhile does not come back. */
-    Published publishBelow(Lease lease, Version version) {
+    /**
+     * ALLOCATED to WRITTEN in one more tier, if the table has the version still: what somebody removed meanwhile does not come back. What a policy
+     * did, since nobody had used it there, goes on further up.
+     */
+    Published publishBeside(Lease lease, BlockRef source) {
         if (!lease.space().isSlow()) {
             // A file's are made as it is written.
             sumUp(lease, lease.length());
         }
-        Entry own = seal(lease, version, lease.length(), false);
-        if (blocks.putBelow(own)) {
-            mark(own.slot);
-            return new Published(Result.WRITTEN, own);
+        Entry own = seal(lease, source.version(), lease.length(), false);
+        while (true) {
+            Entry top = blocks.get(lease.id());
+            boolean isGone = top == null
+                    ? !own.isFasterThan(source.tier()) || !wentByPolicy(source)
+                    : !top.ref.version().equals(source.version());
+            Entry there = top == null || isGone ? null : top.in(own.tier);
+            if (isGone || there != null) {
+                withdraw(own, false);
+                return there == null
+                        ? new Published(Result.SUPERSEDED, own)
+                        : new Published(Result.ALREADY_WRITTEN, there);
+            }
+            if (top == null
+                    ? blocks.putIfAbsent(own) == null
+                    : own.isFasterThan(top.tier) ? blocks.putAbove(top, own) : blocks.putBelow(own)) {
+                mark(own.slot);
+                return new Published(Result.WRITTEN, own);
+            }
         }
-        withdraw(own, false);
-        return new Published(Result.SUPERSEDED, own);
+    }
+
+    /** Whether nobody but a policy took a copy away, as far as its slot tells. */
+    private boolean wentByPolicy(BlockRef ref) {
+        int slot = slotOf(ref);
+        long generation = ControlWords.word(GuardTable.generation(ref.guard()), BlockState.FREE, 0);
+        return slot != NONE && words.fate(slot) == 0
+                && ControlWords.generation(words.get(slot)) == ControlWords.generation(generation);
     }
 
     /** Takes in what a pool has kept from before this process. The highest version known of an id counts. */
@@ -434,15 +458,19 @@ final class SlotTable {
         return false;
     }
 
-    /** Holds exactly what a reference names, in whatever tier that is now; null when that is not in the table any more. */
+    /** Holds the version that a reference names, where it was, or wherever it is by now; null when it is not in the table any more. */
     @Nullable
     Entry hold(BlockRef ref) {
         Entry top = blocks.get(ref.id());
-        Entry entry = top == null ? null : top.at(ref);
-        if (entry == null || !hold(entry)) {
-            return null;
+        boolean isHere = top != null && ref.node().equals(self) && top.ref.version().equals(ref.version());
+        Entry entry = top == null || !isHere ? null : top.nearest(ref);
+        while (entry != null && !hold(entry)) {
+            // About to leave that tier, for one below.
+            entry = entry.below();
         }
-        words.used(entry.slot, nanoClock.getAsLong());
+        if (entry != null) {
+            words.used(entry.slot, nanoClock.getAsLong());
+        }
         return entry;
     }
 

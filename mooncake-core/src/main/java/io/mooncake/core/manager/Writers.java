@@ -5,6 +5,7 @@ import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockWriter.Result;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
@@ -162,10 +163,17 @@ final class Writers {
 
     /** {@link BlockManager#allocateReplica}. */
     @Nullable
-    ReplicaWriter allocateReplica(BlockId id, Version version, long length, Tier tier, boolean down) {
+    ReplicaWriter allocateReplica(BlockRef source, Tier tier) {
+        BlockRef own = source.node().equals(table.self) ? source : null;
+        return allocateReplica(source.id(), source.version(), source.length(), tier, own);
+    }
+
+    /** @param own where it is in another tier of this node; null when it is another node's */
+    @Nullable
+    ReplicaWriter allocateReplica(BlockId id, Version version, long length, Tier tier, @Nullable BlockRef own) {
         table.checkOpen();
         checkLength(id, length, tier);
-        Lease lease = tier == Tier.DRAM && !down ? lendReserved(id, length) : null;
+        Lease lease = tier == Tier.DRAM ? lendReserved(id, length) : null;
         if (lease == null) {
             lease = reserveOrWant(id, length, tier);
         }
@@ -177,7 +185,7 @@ final class Writers {
             return null;
         }
         lease.space().pool().intend(lease.localSlot(), id, version, length);
-        return new ReplicaWriter(this, lease, version, down);
+        return new ReplicaWriter(this, lease, version, own);
     }
 
     /** {@link BlockManager#pendingUntil}. */
@@ -210,28 +218,32 @@ final class Writers {
         return count(table.publish(lease, version, validBytes, held, sameContent), Counter.BLOCKS_WRITTEN);
     }
 
-    Published publishReplica(Lease lease, Version version, boolean down) {
+    Published publishReplica(Lease lease, Version version, @Nullable BlockRef own) {
         Reservation reservation = reserved.get(lease.id());
         if (reservation == null || !reservation.isOf(lease)) {
-            return publishReplica(lease, version, down, false);
+            return publishReplica(lease, version, own, false);
         }
         reserved.remove(lease.id(), reservation);
         reservation.spent();
-        Published published = publishReplica(lease, version, down, true);
-        reservation.arrived(holds.begin(List.of(published.entry()), reservation.holdNs()));
+        Published published = publishReplica(lease, version, own, own == null);
+        // One of this node's own is held if it is not gone by now.
+        if (own == null || (published.result() != Result.SUPERSEDED && table.hold(published.entry()))) {
+            reservation.arrived(holds.begin(List.of(published.entry()), reservation.holdNs()));
+        }
         return published;
     }
 
-    private Published publishReplica(Lease lease, Version version, boolean down, boolean held) {
+    private Published publishReplica(Lease lease, Version version, @Nullable BlockRef own, boolean held) {
         if (table.closed) {
             table.giveBack(lease);
             throw table.closedException();
         }
-        if (down) {
-            return count(table.publishBelow(lease, version), Counter.BLOCKS_DEMOTED);
-        }
         Entry there = table.blocks.get(lease.id());
         boolean promoted = there != null && lease.isFasterThan(there.tier);
+        if (own != null) {
+            return count(table.publishBeside(lease, own),
+                    promoted ? Counter.BLOCKS_PROMOTED : Counter.BLOCKS_DEMOTED);
+        }
         if (there != null && !promoted && there.ref.version().equals(version) && (!held || table.hold(there))) {
             table.giveBack(lease);
             return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_REPLICATED);

@@ -17,7 +17,9 @@ import java.util.BitSet;
  * free adds up, but is of use only as long as its ranges are.
  */
 public final class RangeBook implements Book {
-    private static final int MAX_GRANULES = 1 << 20;
+    /** Blocks at most, since each is a granule or more. */
+    public static final int MAX_GRANULES = 1 << 20;
+
     private static final int NONE = BlockPool.NONE;
 
     private static final byte FREE = 0;

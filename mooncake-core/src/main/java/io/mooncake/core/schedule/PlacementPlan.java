@@ -23,6 +23,9 @@ import org.jspecify.annotations.Nullable;
  * @param steps in an order in which they may be done
  */
 public record PlacementPlan(@Nullable NodeId prefill, NodeId decode, List<Step> steps) {
+    /** Steps at most. */
+    public static final int MAX_STEPS = 4096;
+
     /** What is done in a step. */
     public enum Action {
         /** Holds the blocks that are there, and sets room aside for the others; all of them or none. */
@@ -65,12 +68,16 @@ public record PlacementPlan(@Nullable NodeId prefill, NodeId decode, List<Step> 
     }
 
     /**
-     * Copies, and checks that no step waits for a later one.
+     * Copies, and checks that there are not too many steps and that none waits for a later one.
      *
      * @throws MooncakeException INVALID_ARGUMENT
      */
     public PlacementPlan {
         steps = List.copyOf(steps);
+        if (steps.size() > MAX_STEPS) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT, "a plan of " + steps.size()
+                    + " steps: give each step more blocks, so that there are at most " + MAX_STEPS);
+        }
         for (int i = 0; i < steps.size(); i++) {
             Step step = steps.get(i);
             for (int before : step.after) {

@@ -13,7 +13,7 @@ import java.util.Set;
  * somewhere, to be computed by one node and decoded by another. Immutable.
  *
  * @param blocks of the prompt, in its order, each once: 1 to {@value #MAX_BLOCKS}; by ids that say what is in them, since any version will do
- * @param blockBytes of each of them, positive
+ * @param blockBytes of each of them, positive; of all together, with those that decoding will add, less than 2^63
  * @param outputBlocks that decoding will add, for which the node that does has to have room
  * @param computeNs what computing one block takes, as its caller measured it: positive
  * @param tag the caller's, told to those who compute: the number of the request, for example
@@ -42,6 +42,11 @@ public record PlanRequest(List<BlockId> blocks, long blockBytes, int outputBlock
             throw new MooncakeException(Kind.INVALID_ARGUMENT, "a request of blocks of " + blockBytes + " bytes, "
                     + computeNs + " ns each, that adds " + outputBlocks
                     + ": bytes and time must be positive, and what it adds not negative");
+        }
+        if (blocks.size() + (long) outputBlocks > Long.MAX_VALUE / blockBytes) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT, "a request of " + blocks.size() + " blocks, and "
+                    + outputBlocks + " that it adds, of " + blockBytes
+                    + " bytes each: no memory is so large; give the bytes of one block");
         }
     }
 

@@ -15,7 +15,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.ToLongFunction;
+import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
  *   decode    room now; then  fetching all blocks     + those it has to compute already * time of a block
  *   equals    the larger share that is free, then the name
  * </pre>
+ *
+ * <p>Sums of times are doubles: no long has room for any number of blocks of any measured time, and below 2^53 ns they are as exact.
  */
 final class PrefillDecode {
     /** Blocks that are computed, sealed and sent over together. */
@@ -120,10 +122,10 @@ final class PrefillDecode {
         return new PlacementPlan(prefill == null ? null : prefill.node(), decoding, steps);
     }
 
-    private Member best(List<Member> of, ToLongFunction<Member> ns, int more) {
+    private Member best(List<Member> of, ToDoubleFunction<Member> ns, int more) {
         Member best = of.getFirst();
         for (Member member : of.subList(1, of.size())) {
-            long byTime = Long.compare(ns.applyAsLong(member), ns.applyAsLong(best));
+            int byTime = Double.compare(ns.applyAsDouble(member), ns.applyAsDouble(best));
             if (isBetter(member, missingBytes(member, more), best, missingBytes(best, more), byTime)) {
                 best = member;
             }
@@ -132,7 +134,7 @@ final class PrefillDecode {
     }
 
     /** Room now, then time, then the share that is free. */
-    private static boolean isBetter(Member member, long neededBytes, Member best, long bestNeededBytes, long byTime) {
+    private static boolean isBetter(Member member, long neededBytes, Member best, long bestNeededBytes, int byTime) {
         boolean fits = member.roomBytes() >= neededBytes;
         boolean bestFits = best.roomBytes() >= bestNeededBytes;
         return fits != bestFits ? fits : byTime != 0 ? byTime < 0 : freeShare(member) > freeShare(best);
@@ -152,28 +154,28 @@ final class PrefillDecode {
         return ref.node().equals(member.node()) && !ref.isInFile();
     }
 
-    private long prefillNs(Member member) {
-        long compute = request.blocks().size() - cached.size() + (long) member.computing();
+    private double prefillNs(Member member) {
+        double compute = request.blocks().size() - cached.size() + (double) member.computing();
         return fetchNs(member, null) + compute * request.computeNs();
     }
 
-    private long decodeNs(Member member, @Nullable Member prefill) {
-        long computed = prefill == null || prefill.equals(member)
+    private double decodeNs(Member member, @Nullable Member prefill) {
+        double computed = prefill == null || prefill.equals(member)
                 ? 0
-                : (request.blocks().size() - cached.size()) * readNs(member, prefill);
-        return fetchNs(member, prefill) + computed + member.computing() * request.computeNs();
+                : (request.blocks().size() - cached.size()) * (double) readNs(member, prefill);
+        return fetchNs(member, prefill) + computed + (double) member.computing() * request.computeNs();
     }
 
     /** All of the cached run, one block after the other, each from where it is nearest; the node that computes has it by then, too. */
-    private long fetchNs(Member to, @Nullable Member alsoThere) {
-        long sum = 0;
+    private double fetchNs(Member to, @Nullable Member alsoThere) {
+        double sum = 0;
         for (List<BlockRef> holders : cached) {
-            long nearest = alsoThere == null ? Long.MAX_VALUE : readNs(to, alsoThere);
+            double nearest = alsoThere == null ? Double.MAX_VALUE : readNs(to, alsoThere);
             for (BlockRef holder : holders) {
                 Member from = members.get(holder.node());
                 if (from != null) {
                     // What is only in a file has to be brought up first: about as long as from far away.
-                    long up = holder.isInFile() ? TopologyMatrix.usualNs(Hop.FAR, request.blockBytes()) : 0;
+                    double up = holder.isInFile() ? TopologyMatrix.usualNs(Hop.FAR, request.blockBytes()) : 0;
                     nearest = Math.min(nearest, up + readNs(to, from));
                 }
             }

@@ -62,6 +62,18 @@ public interface TransferEngine {
     }
 
     /**
+     * Whether the engine reads a pool of a peer that is not in the peer's host memory where it is. Without one that does, the peer brings a block
+     * into its host memory first. Any thread; allocates nothing.
+     *
+     * @param peer who has the bytes
+     * @param region the peer's number of such a region
+     * @return false, unless the engine says otherwise
+     */
+    default boolean readsInPlace(Peer peer, int region) {
+        return false;
+    }
+
+    /**
      * Accepts a read. Any thread.
      *
      * @param read filled by the caller, the engine's from now on

@@ -222,10 +222,29 @@ class PrefillDecodeTest {
         for (Runnable wrong : List.<Runnable>of(() -> request(0), () -> request(PlanRequest.MAX_BLOCKS + 1),
                 () -> PlanRequest.of(List.of(id(1), id(1)), 1), () -> PlanRequest.of(List.of(id(1)), 0),
                 () -> request(1).withOutput(-1), () -> request(1).withComputeNs(0),
+                () -> PlanRequest.of(List.of(id(1), id(2), id(3), id(4)), 1L << 61),
+                () -> PlanRequest.of(List.of(id(1)), 1L << 40).withOutput(Integer.MAX_VALUE),
+                () -> new PlacementPlan(null, A,
+                        Collections.nCopies(PlacementPlan.MAX_STEPS + 1,
+                                new Step(Action.RELEASE, A, 0, 1, List.of()))),
                 () -> new PlacementPlan(null, A, List.of(new Step(Action.DECODE, A, 0, 1, List.of(0)))),
                 () -> new PlacementPlan(null, A, List.of(new Step(Action.DECODE, A, 1, 1, List.of()))))) {
             assertEquals(Kind.INVALID_ARGUMENT, assertThrows(MooncakeException.class, wrong::run).kind());
         }
+    }
+
+    /** However long a caller, or a node that measured, says that something takes. */
+    @Test
+    void shouldNotTakeWhatTakesLongestForWhatTakesNoTime() {
+        PlanRequest slow = request(40).withComputeNs(Long.MAX_VALUE);
+        assertPlan("b", "a", plan(slow, View.of(member(A, 100, 100, 3), member(B, 100, 60, 0))));
+        View far = View.of(member(A, 100, 100, 0), member(B, 100, 90, 0), member(C, 100, 60, 0)).with(A, 0, 40);
+        far.figures().add(figure(B, A, Long.MAX_VALUE));
+        assertPlan("a", "c", plan(request(41), far));
+    }
+
+    private static PairFigures figure(NodeId reader, NodeId holder, long ns) {
+        return new PairFigures(reader, holder, Hop.FAR, List.of(new Figure("tcp", Long.MAX_VALUE, ns, BYTES)));
     }
 
     // ---- what, for any view

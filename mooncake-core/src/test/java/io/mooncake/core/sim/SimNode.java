@@ -117,7 +117,7 @@ final class SimNode {
         context = given;
         SimFabric joined = world.network.join(given, World.LIMITS);
         fabric = joined;
-        return List.of(new LocalTransferEngine(given, null), new OneSidedEngine(given, joined, CONFIG),
+        return List.of(new LocalTransferEngine(given), new OneSidedEngine(given, joined, CONFIG),
                 world.post.join(given));
     }
 

@@ -98,8 +98,8 @@ class ControlChannelTest {
     void shouldRefuseAddedEnginesBesideOthersOfOnesOwn() {
         MooncakeException both = assertThrows(MooncakeException.class,
                 () -> NodeConfig.builder("a")
-                        .engines(context -> List.of(new LocalTransferEngine(context, null)))
-                        .addEngine(context -> new LocalTransferEngine(context, null))
+                        .engines(context -> List.of(new LocalTransferEngine(context)))
+                        .addEngine(context -> new LocalTransferEngine(context))
                         .build());
         assertEquals(Kind.CONFIG_ERROR, both.kind());
     }
@@ -111,7 +111,7 @@ class ControlChannelTest {
                 .poolSize(4 << 20)
                 .addEngine(context -> {
                     contexts.add(context);
-                    return new LocalTransferEngine(context, null);
+                    return new LocalTransferEngine(context);
                 })
                 .build();
     }

@@ -1,5 +1,6 @@
 package io.mooncake.rdma.rig;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.URISyntaxException;
 import java.net.URL;
@@ -7,6 +8,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
 
 /** Commands that run in the virtual machine, with this JVM's own Java and class path there. */
 public final class SoftRoce {
@@ -70,16 +72,24 @@ public final class SoftRoce {
     }
 
     /**
-     * Runs a command to its end, with this process's output as its own.
+     * Runs a command to its end, with its output as this process's own.
      *
      * @param command from {@link #command}
+     * @param listener is given every line of that output, too
      * @return its exit status
      */
-    static int run(List<String> command) throws IOException, InterruptedException {
-        Process process = new ProcessBuilder(command).inheritIO().start();
+    static int run(List<String> command, Consumer<String> listener) throws IOException, InterruptedException {
+        Process process = new ProcessBuilder(command)
+                .redirectInput(ProcessBuilder.Redirect.INHERIT)
+                .redirectErrorStream(true)
+                .start();
         Thread ending = new Thread(process::destroy, "soft-roce-end");
         Runtime.getRuntime().addShutdownHook(ending);
-        try {
+        try (BufferedReader output = process.inputReader()) {
+            output.lines().forEach(line -> {
+                System.out.println(line);
+                listener.accept(line);
+            });
             return process.waitFor();
         } finally {
             Runtime.getRuntime().removeShutdownHook(ending);

@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   submit ──▶ small: copied here
- *          └─▶ queue ──▶ poller: loads, round robin, one chunk each a turn; then background reads
+ *          └─▶ queue ──▶ poller: loads, round robin, one chunk each a turn; then background reads, of which one chunk in eight is all the same
  * </pre>
  *
  * <p>Before each chunk it looks whether the read was given up or is late. A copy that began cannot be stopped and lands before its
@@ -41,6 +41,8 @@ public final class CopyPoller implements Poller {
 
     private static final int QUEUE_CAPACITY = 4096;
     private static final long BYTES_PER_CYCLE = CHUNK_BYTES;
+    /** One chunk in so many is of the background even where loads wait: some of them may wait for the room that a demotion makes. */
+    private static final int BACKGROUND_SHARE = 8;
 
     private final String name;
     private final ChunkSource source;
@@ -48,6 +50,8 @@ public final class CopyPoller implements Poller {
     private final MpscVarHandleArrayQueue<GuardedRead> queue = new MpscVarHandleArrayQueue<>(QUEUE_CAPACITY);
     private final ArrayDeque<GuardedRead> loads = new ArrayDeque<>();
     private final ArrayDeque<GuardedRead> background = new ArrayDeque<>();
+    /** Chunks of loads that went ahead of the background since that had its turn. */
+    private int ahead;
     private volatile boolean closed;
     private final ParkingSpot spot;
 
@@ -115,7 +119,7 @@ public final class CopyPoller implements Poller {
             (read.priority() == Priority.LOAD ? loads : background).add(read);
         }
         for (long copied = 0; copied < BYTES_PER_CYCLE; work++) {
-            ArrayDeque<GuardedRead> next = loads.isEmpty() ? background : loads;
+            ArrayDeque<GuardedRead> next = next();
             GuardedRead read = next.poll();
             if (read == null) {
                 break;
@@ -126,6 +130,12 @@ public final class CopyPoller implements Poller {
             }
         }
         return work + endLateBackground();
+    }
+
+    private ArrayDeque<GuardedRead> next() {
+        boolean overtakes = !loads.isEmpty() && !background.isEmpty() && ahead < BACKGROUND_SHARE - 1;
+        ahead = overtakes ? ahead + 1 : 0;
+        return overtakes || background.isEmpty() ? loads : background;
     }
 
     /** Those whose turn does not come while loads wait have deadlines too. */

@@ -55,17 +55,15 @@ public final class FileTransferEngine implements TransferEngine, Poller {
      * @param region of the file, guarded
      * @param file the same file
      * @param settings how it works
-     * @param wakeup wakes the thread that runs the poller where that does not park here; else null
      */
-    public FileTransferEngine(EngineContext context, Region region, UnitFile file, Settings settings,
-            @Nullable Runnable wakeup) {
+    public FileTransferEngine(EngineContext context, Region region, UnitFile file, Settings settings) {
         this.context = context;
         this.region = region;
         UnitMover mover = new UnitMover(context, region, file);
         queue = new FileQueue(mover, file, context.nanoClock(), settings.syncDelayNs());
         long alignment = Math.max(64, file.alignment());
         buffer = settings.threads() == 0 ? arena.allocate(mover.bufferBytes(), alignment) : null;
-        spot = new ParkingSpot(() -> !look && (buffer == null || queue.isEmpty()), wakeup);
+        spot = new ParkingSpot(() -> !look && (buffer == null || queue.isEmpty()), context.wakeup());
         for (int i = 0; i < settings.threads(); i++) {
             MemorySegment own = arena.allocate(mover.bufferBytes(), alignment);
             Thread thread = settings.factory().newThread(() -> queue.work(own));

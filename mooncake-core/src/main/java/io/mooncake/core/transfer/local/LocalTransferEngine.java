@@ -39,11 +39,10 @@ public final class LocalTransferEngine implements TransferEngine, ChunkSource {
      * An engine for one node.
      *
      * @param context what the node gives
-     * @param wakeup wakes the thread that runs the poller where that does not park there; else null
      */
-    public LocalTransferEngine(EngineContext context, @Nullable Runnable wakeup) {
+    public LocalTransferEngine(EngineContext context) {
         this.context = context;
-        poller = new CopyPoller(NAME, this, context.nanoClock(), wakeup);
+        poller = new CopyPoller(NAME, this, context.nanoClock(), context.wakeup());
     }
 
     @Override

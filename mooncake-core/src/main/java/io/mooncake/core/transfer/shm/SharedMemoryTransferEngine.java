@@ -43,12 +43,11 @@ public final class SharedMemoryTransferEngine implements TransferEngine, Poller,
      *
      * @param context what the node gives
      * @param own the memory of the node's pool, if peers may map it
-     * @param wakeup wakes the thread that runs the poller where that does not park there; else null
      */
-    public SharedMemoryTransferEngine(EngineContext context, @Nullable SharedMemory own, @Nullable Runnable wakeup) {
+    public SharedMemoryTransferEngine(EngineContext context, @Nullable SharedMemory own) {
         this.context = context;
         this.own = own;
-        copies = new CopyPoller(NAME, this, context.nanoClock(), wakeup);
+        copies = new CopyPoller(NAME, this, context.nanoClock(), context.wakeup());
         peers = new PeerMemories(context.self(), context.nanoClock(), copies::wakeup);
         scannedNs = context.nanoClock().getAsLong() - PeerMemories.TICK_NS;
     }

@@ -25,6 +25,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -141,6 +142,23 @@ class CopyPollerTest implements ReadListener, ChunkSource {
         poller.submit(read(2, 2 * CHUNK));
         run();
         assertEquals(List.of(1, 2, 1, 2, 9, 9), copied);
+    }
+
+    /** A load may wait for the room that a demotion makes, which goes in the background. */
+    @Test
+    void oneChunkInEightIsOfTheBackgroundHoweverManyLoadsThereAre() {
+        poller.submit(read(8, 2 * CHUNK).withPriority(Priority.BACKGROUND));
+        poller.submit(read(9, 2 * CHUNK).withPriority(Priority.BACKGROUND));
+        for (int i = 0; i < 24; i++) {
+            poller.submit(read(1, CHUNK + CHUNK / 4));
+        }
+        for (int i = 0; i < 24; i++) {
+            poller.doWork();
+            // There is always another one.
+            poller.submit(read(1, CHUNK + CHUNK / 4));
+        }
+        assertEquals(List.of(8, 9, 8), copied.stream().filter(number -> number > 1).toList());
+        assertEquals(List.of(7, 15, 23), IntStream.range(0, 24).filter(i -> copied.get(i) > 1).boxed().toList());
     }
 
     @Test

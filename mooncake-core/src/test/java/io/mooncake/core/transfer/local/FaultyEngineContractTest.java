@@ -22,7 +22,7 @@ final class FaultyEngineContractTest extends TransferEngineContract {
         return new EngineRig() {
             @Override
             protected TransferEngine engine(EngineContext context) {
-                return new FaultyEngine(new LocalTransferEngine(context, null), 1, faults, context.nanoClock());
+                return new FaultyEngine(new LocalTransferEngine(context), 1, faults, context.nanoClock());
             }
 
             @Override

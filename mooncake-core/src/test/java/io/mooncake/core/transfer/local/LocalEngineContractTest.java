@@ -13,7 +13,7 @@ final class LocalEngineContractTest extends TransferEngineContract {
         return new EngineRig() {
             @Override
             protected TransferEngine engine(EngineContext context) {
-                return new LocalTransferEngine(context, null);
+                return new LocalTransferEngine(context);
             }
 
             @Override

@@ -53,11 +53,11 @@ class SharedMemoryEngineTest {
             @Override
             protected TransferEngine engine(EngineContext context) {
                 if (context.self().name().equals("reader")) {
-                    return new SharedMemoryTransferEngine(context, null, null);
+                    return new SharedMemoryTransferEngine(context, null);
                 }
                 SharedMemory own = SharedMemory.create(parent, context.self(), BYTES + SharedMemory.PAGE, this::nowNs);
                 made.put(context.self(), own);
-                return new SharedMemoryTransferEngine(context, own, null);
+                return new SharedMemoryTransferEngine(context, own);
             }
         };
         owner = rig.side("owner");

@@ -46,13 +46,13 @@ final class SharedMemoryRig extends EngineRig {
     @Override
     protected TransferEngine engine(EngineContext context) {
         if (!context.self().name().equals(OWNER)) {
-            return new SharedMemoryTransferEngine(context, null, null);
+            return new SharedMemoryTransferEngine(context, null);
         }
         SharedMemory own = Objects.requireNonNull(memory);
         Region whole = context.regions().register(Memory.of(slots), Access.GUARDED);
         own.publish(whole.id());
         region = whole;
-        return new SharedMemoryTransferEngine(context, own, null);
+        return new SharedMemoryTransferEngine(context, own);
     }
 
     @Override

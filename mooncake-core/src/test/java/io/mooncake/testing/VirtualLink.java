@@ -1,4 +1,4 @@
-package io.mooncake.bench.cli;
+package io.mooncake.testing;
 
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.NodeId;
@@ -27,7 +27,7 @@ import java.util.Optional;
  * A node's end of a link that takes virtual time: what the node reads from another one is sent one read after the other, loads first, each for so many
  * nanoseconds a byte, and arrives a while later. Messages take no time. One thread, the one that runs all nodes.
  */
-final class VirtualLink implements TransferEngine, Poller {
+public final class VirtualLink implements TransferEngine, Poller {
     private static final String NAME = "virtual";
     private static final Route THERE = new Route(Locality.NETWORK, true, Health.READY, "a link on virtual time");
     private static final Route HERE = new Route(Locality.NODE, false, Health.NONE, "the block is here");
@@ -44,24 +44,31 @@ final class VirtualLink implements TransferEngine, Poller {
     private record Sent(GuardedRead read, long arrivesNs) {}
 
     /** All ends, and how fast they are. */
-    static final class Network {
+    public static final class Network {
         private final Map<NodeId, VirtualLink> ends = new HashMap<>();
         private final double nsPerByte;
         private final long delayNs;
 
-        Network(double nsPerByte, long delayNs) {
+        /** No node has an end yet, and what is sent has arrived. */
+        public Network(double nsPerByte) {
+            this(nsPerByte, 0);
+        }
+
+        /** No node has an end yet. */
+        public Network(double nsPerByte, long delayNs) {
             this.nsPerByte = nsPerByte;
             this.delayNs = delayNs;
         }
 
-        VirtualLink join(EngineContext context) {
+        /** A node's end, an engine. */
+        public VirtualLink join(EngineContext context) {
             VirtualLink end = new VirtualLink(context, this);
             ends.put(context.self(), end);
             return end;
         }
 
         /** When the next read arrives, or can be sent; {@link Long#MAX_VALUE} when there is none. */
-        long nextNs() {
+        public long nextNs() {
             return ends.values().stream().mapToLong(VirtualLink::nextNs).min().orElse(Long.MAX_VALUE);
         }
     }
