@@ -525,7 +525,8 @@ final class Pull implements TransferWork, ReadListener {
         node.counters().increment(counter(told));
         BlockRef source = part.source;
         if (outcome == Outcome.OK && source != null) {
-            if (part.piece.destination() instanceof Destination.Replica to && to.only()) {
+            // What is given up in this moment leaves the block where it was.
+            if (told == Outcome.OK && part.piece.destination() instanceof Destination.Replica to && to.only()) {
                 blocks().sink(source.id(), source.version(), to.tier());
             }
             countBytes(part);
@@ -538,6 +539,10 @@ final class Pull implements TransferWork, ReadListener {
         boolean replica = part.piece.destination() instanceof Destination.Replica;
         if (!node.steps().isHere(source)) {
             node.counters().add(Counter.BYTES_PULLED, part.read.length());
+            HotReplicas hot = node.hot();
+            if (!replica && hot != null) {
+                hot.read(source, part.read.length());
+            }
         } else if (!replica) {
             node.counters().add(Counter.BYTES_COPIED, part.read.length());
         } else if (part.read.receivedSoFar() > 0) {
