@@ -525,7 +525,8 @@ final class Pull implements TransferWork, ReadListener {
         node.counters().increment(counter(told));
         BlockRef source = part.source;
         if (outcome == Outcome.OK && source != null) {
-            if (part.piece.destination() instanceof Destination.Replica to && to.only()) {
+            // What is given up in this moment leaves the block where it was.
+            if (told == Outcome.OK && part.piece.destination() instanceof Destination.Replica to && to.only()) {
                 blocks().sink(source.id(), source.version(), to.tier());
             }
             countBytes(part);

@@ -94,6 +94,8 @@ final class TierStepsTest {
             if (what != What.CLOSE) {
                 settle(node);
                 assertTrue(transfer.isReleased(), told);
+                boolean canceled = way == Way.DOWN && transfer.outcome(0) == Outcome.CANCELED;
+                assertTrue(!canceled || tiers(node).contains(Tier.VRAM), () -> told + " " + tiers(node));
                 check(node, what, told);
             }
             assertTrue(transfer.isDone(), told);
@@ -104,8 +106,12 @@ final class TierStepsTest {
         }
     }
 
+    private static List<Tier> tiers(Node node) {
+        return node.parts().blocks().copies(ID).stream().map(ref -> ref.tier()).toList();
+    }
+
     private static void check(Node node, What what, String told) {
-        List<Tier> tiers = node.parts().blocks().copies(ID).stream().map(ref -> ref.tier()).toList();
+        List<Tier> tiers = tiers(node);
         assertEquals(what == What.EVICT, tiers.isEmpty(), told + " " + tiers);
         for (Tier tier : Tier.values()) {
             assertEquals(tiers.contains(tier) ? 1 : 0, node.usage(tier).used(), told + " " + tier);

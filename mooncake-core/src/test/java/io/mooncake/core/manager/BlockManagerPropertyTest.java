@@ -250,9 +250,16 @@ final class BlockManagerPropertyTest {
             }
             if (!wanted.isEmpty() && random.nextBoolean()) {
                 BlockRef ref = wanted.removeLast();
-                leading.removeLast();
-                wanted.add(new BlockRef(ref.id(), ref.version(), ref.node(), ref.region(), ref.offset(), ref.length(),
+                boolean moved = random.nextBoolean();
+                Version version = moved
+                        ? ref.version()
+                        : new Version(ref.version().counter() + 1_000, ref.version().writer());
+                // By a reference to where it was it is held where it is; another version is not.
+                wanted.add(new BlockRef(ref.id(), version, ref.node(), ref.region(), ref.offset(), ref.length(),
                         ref.guardIndex(), ref.guard() + (1 << 4)));
+                if (!moved) {
+                    leading.removeLast();
+                }
             }
             long ttl = 1 + random.nextLong(MAX_TTL);
             Hold hold = f.manager.hold(wanted, ttl);
