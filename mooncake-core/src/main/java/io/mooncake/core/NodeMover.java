@@ -99,7 +99,7 @@ final class NodeMover implements BlockMover {
             throw new MooncakeException(Kind.OUT_OF_MEMORY,
                     "no node is known that is large enough for a block of " + bytes + " bytes: give one a larger pool");
         }
-        node.sources().costs().promises().add(to, bytes, 0);
+        node.sources().costs().promises().add(to, Tier.DRAM, bytes);
         return to;
     }
 }

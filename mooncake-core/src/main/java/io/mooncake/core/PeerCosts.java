@@ -100,32 +100,33 @@ final class PeerCosts implements ClusterView, PathChoice.Costs {
     }
 
     @Override
-    public List<Member> members() {
+    public List<Member> members(Tier tier) {
         List<Member> members = new ArrayList<>();
         for (Peer peer : registry.nodes()) {
             NodeSpace space = registry.space(peer.id());
-            if (space != null) {
-                members.add(member(peer, space));
+            Member member = space == null ? null : member(peer, space, tier);
+            if (member != null && member.bytes() > 0) {
+                members.add(member);
             }
         }
         return members;
     }
 
-    private Member member(Peer peer, NodeSpace space) {
-        Promises.Promised promised = promises.of(peer.id());
+    private Member member(Peer peer, NodeSpace space, Tier tier) {
+        long promised = promises.bytes(peer.id(), tier);
         long bytes = 0;
         long free = 0;
         long cached = 0;
         for (PoolSpace pool : space.pools()) {
-            if (pool.tier() == Tier.DRAM) {
+            if (pool.tier() == tier) {
                 bytes += pool.bytes();
                 free += pool.freeBytes();
                 cached += pool.cachedBytes();
             }
         }
-        long beyond = Math.max(0, promised.bytes() - free);
-        return new Member(peer.id(), peer.site(), bytes, Math.max(0, free - promised.bytes()),
-                Math.max(0, cached - beyond), promised.computing());
+        long beyond = Math.max(0, promised - free);
+        return new Member(peer.id(), peer.site(), bytes, Math.max(0, free - promised), Math.max(0, cached - beyond),
+                promises.computing(peer.id()));
     }
 
     @Override

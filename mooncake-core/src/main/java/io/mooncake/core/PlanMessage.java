@@ -4,6 +4,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.schedule.PlacementPlan;
 import io.mooncake.core.schedule.PlacementPlan.Action;
 import io.mooncake.core.schedule.PlanRequest;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *   0    type            1   1 STEP, 2 DONE
  *   1    what            1   STEP: 0 RESERVE, 1 TRANSFER, 2 PREFILL, 3 SEAL, 4 DECODE, 5 RELEASE
  *                            DONE: 0, or why not: a number of {@link #WHY}
- *   2    text            2   DONE: its bytes
+ *   2    text            2   DONE: its bytes; STEP: the tier of the blocks, 0 DRAM, 1 VRAM
  *   4    milliseconds    4   STEP: until the plan is over, whatever became of it
  *   8    run             8   of the plan, the asking node's number
  *   16   attempt         4   at it
@@ -45,6 +46,8 @@ sealed interface PlanMessage {
     /** What stands for an action on the wire, by its place. */
     List<Action> ACTIONS = List.of(Action.RESERVE, Action.TRANSFER, Action.PREFILL, Action.SEAL, Action.DECODE,
             Action.RELEASE);
+    /** What stands for a tier on the wire, by its place. */
+    List<Tier> TIERS = List.of(Tier.DRAM, Tier.VRAM);
     /** What stands for a reason on the wire, by its place from 1 on; another one is the first. */
     List<Kind> WHY = List.of(Kind.ILLEGAL_STATE, Kind.OUT_OF_MEMORY, Kind.IN_USE, Kind.TIMEOUT, Kind.PEER_UNREACHABLE,
             Kind.STALE_VERSION, Kind.UNSUPPORTED, Kind.OUT_OF_BOUNDS, Kind.BACK_PRESSURE, Kind.CLOSED);
@@ -68,7 +71,7 @@ sealed interface PlanMessage {
                 PlanMessage {}
 
     /** What is the same for all steps of a plan. */
-    record Common(int milliseconds, long blockBytes, long tag) {}
+    record Common(int milliseconds, long blockBytes, long tag, Tier tier) {}
 
     /**
      * It is done, or why not.
@@ -85,6 +88,7 @@ sealed interface PlanMessage {
         return switch (this) {
             case Step step -> {
                 ByteBuffer out = header(STEP, ACTIONS.indexOf(step.action), step.ids.size(), step.refs.size(), 0);
+                out.putShort(2, (short) TIERS.indexOf(step.plan.tier));
                 out.putInt(4, step.plan.milliseconds).putLong(32, step.plan.blockBytes).putLong(40, step.plan.tag);
                 step.ids.forEach(id -> id.write(out));
                 yield out.put(RefMessage.of(step.refs)).flip();
@@ -119,14 +123,17 @@ sealed interface PlanMessage {
         boolean whole = bytes.length >= HEADER_BYTES;
         int type = whole ? in.get(0) : 0;
         int what = whole ? in.get(1) : 0;
-        int text = whole ? in.getShort(2) : 0;
+        int text = type == DONE ? in.getShort(2) : 0;
+        int tier = type == STEP ? in.getShort(2) : 0;
         int ids = whole ? in.getInt(24) : 0;
         int refs = whole ? in.getInt(28) : 0;
         boolean fits = ids >= 0 && ids <= PlanRequest.MAX_BLOCKS && refs >= 0 && refs <= RefMessage.MAX_REFS
                 && text >= 0 && text <= MAX_TEXT_BYTES
                 && bytes.length == HEADER_BYTES + ids * BlockId.BYTES + refs * BlockRef.BYTES + text;
         boolean known = what >= 0
-                && (type == STEP ? what < ACTIONS.size() && in.getLong(32) > 0 : type == DONE && what <= WHY.size());
+                && (type == STEP
+                        ? what < ACTIONS.size() && tier >= 0 && tier < TIERS.size() && in.getLong(32) > 0
+                        : type == DONE && what <= WHY.size());
         if (!fits || !known || in.getInt(20) < ALL || in.getInt(20) >= PlacementPlan.MAX_STEPS || in.getInt(16) < 0) {
             throw new MooncakeException(Kind.PROTOCOL_ERROR, "a message of " + bytes.length + " bytes, type " + type
                     + ", " + ids + " ids and " + refs + " references is none about a plan");
@@ -140,7 +147,7 @@ sealed interface PlanMessage {
         in.get(encoded);
         List<BlockRef> references = RefMessage.read(encoded);
         if (type == STEP) {
-            Common plan = new Common(in.getInt(4), in.getLong(32), in.getLong(40));
+            Common plan = new Common(in.getInt(4), in.getLong(32), in.getLong(40), TIERS.get(tier));
             return new Step(in.getLong(8), in.getInt(16), in.getInt(20), ACTIONS.get(what), plan, blocks, references);
         }
         String message = new String(bytes, in.position(), text, StandardCharsets.UTF_8);

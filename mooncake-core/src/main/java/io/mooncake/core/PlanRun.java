@@ -287,7 +287,7 @@ public final class PlanRun {
 
     private PlanMessage.Common common(long nowNs) {
         int milliseconds = Math.clamp((deadlineNs - nowNs) / 1_000_000, 1, Integer.MAX_VALUE);
-        return new PlanMessage.Common(milliseconds, request.blockBytes(), request.tag());
+        return new PlanMessage.Common(milliseconds, request.blockBytes(), request.tag(), request.tier());
     }
 
     void answered(NodeId from, PlanMessage.Done done) {
@@ -422,11 +422,15 @@ public final class PlanRun {
                 .sum();
         NodeId prefill = of.prefill();
         if (prefill != null && !prefill.equals(of.decode())) {
-            plans.promise(prefill, bytes, sign * computed);
+            plans.promises().add(prefill, request.tier(), bytes);
+            plans.promises().compute(prefill, sign * computed);
         }
         boolean alone = of.decode().equals(prefill);
-        plans.promise(of.decode(), bytes,
-                sign * Math.clamp((long) request.outputBlocks() + (alone ? computed : 0), 0, Integer.MAX_VALUE));
+        plans.promises().add(of.decode(), request.tier(), bytes);
+        plans.promises()
+                .compute(of.decode(),
+                        sign * Math.clamp((long) request.outputBlocks() + (alone ? computed : 0), 0,
+                                Integer.MAX_VALUE));
     }
 
     /** Asks for what is owed, also when the time is over: each gives back by itself then, but tells only who asks; a node that is gone owes nothing. */

@@ -7,7 +7,6 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
-import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.manager.Reservation;
 import io.mooncake.core.schedule.PlacementPlan.Action;
@@ -198,11 +197,11 @@ final class PlanShare {
     /** Whether a block is here, and stays. */
     private boolean keeps(BlockId id) {
         Hold before = holds.get(id);
-        if (before != null && before.refs().getFirst().equals(blocks().find(id))) {
+        if (before != null && blocks().copies(id).contains(before.refs().getFirst())) {
             return true;
         }
         // Else it came just now, or another version of it did.
-        Hold hold = blocks().hold(List.of(id), Tier.DRAM, leftNs());
+        Hold hold = blocks().hold(List.of(id), plan.tier(), leftNs());
         if (hold.refs().isEmpty()) {
             hold.close();
             return false;
@@ -219,7 +218,7 @@ final class PlanShare {
     }
 
     private boolean hasRoomFor(BlockId id) {
-        Reservation room = blocks().reserve(id, plan.blockBytes(), leftNs());
+        Reservation room = blocks().reserve(id, plan.blockBytes(), plan.tier(), leftNs());
         if (room != null) {
             rooms.put(id, room);
         }
@@ -282,7 +281,7 @@ final class PlanShare {
         List<Piece> pieces = work.step.ids()
                 .stream()
                 .filter(id -> !keeps(id))
-                .map(id -> new Piece(id, refs.get(id), 0, Piece.WHOLE, Destination.replica(), 0))
+                .map(id -> new Piece(id, refs.get(id), 0, Piece.WHOLE, Destination.replica(plan.tier()), 0))
                 .toList();
         if (pieces.isEmpty()) {
             end(work, null, List.of());

@@ -267,7 +267,7 @@ final class Plans {
         return node.sources().scheduler().plan(request, node.sources().costs());
     }
 
-    void promise(NodeId to, long bytes, int blocks) {
-        node.sources().costs().promises().add(to, bytes, blocks);
+    Promises promises() {
+        return node.sources().costs().promises();
     }
 }

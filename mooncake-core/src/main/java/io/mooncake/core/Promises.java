@@ -1,6 +1,7 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.registry.NodeSpace;
 import io.mooncake.core.registry.Registry;
 import java.util.Objects;
@@ -12,44 +13,50 @@ import org.jspecify.annotations.Nullable;
  * one of them until that says how it fares. Any thread.
  */
 final class Promises {
-    /**
-     * Of one node.
-     *
-     * @param said what room that said it has, from which the bytes go off
-     * @param bytes that it was asked to have room for since
-     * @param computing blocks that it computes
-     */
-    record Promised(@Nullable NodeSpace said, long bytes, int computing) {
-        static final Promised NOTHING = new Promised(null, 0, 0);
-    }
+    private record Place(NodeId node, Tier tier) {}
+
+    /** Bytes of a place that go off what its node said. */
+    private record Promised(@Nullable NodeSpace said, long bytes) {}
 
     private final Registry registry;
-    private final ConcurrentHashMap<NodeId, Promised> all = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<Place, Promised> places = new ConcurrentHashMap<>();
+    private final ConcurrentHashMap<NodeId, Integer> computing = new ConcurrentHashMap<>();
 
     Promises(Registry registry) {
         this.registry = registry;
     }
 
-    Promised of(NodeId node) {
-        return upToDate(all.getOrDefault(node, Promised.NOTHING), registry.space(node));
+    /** That a node was asked to have room for since it said what room it has. */
+    long bytes(NodeId node, Tier tier) {
+        Promised known = places.get(new Place(node, tier));
+        return known != null && Objects.equals(known.said, registry.space(node)) ? known.bytes : 0;
     }
 
-    private static Promised upToDate(Promised known, @Nullable NodeSpace now) {
-        return Objects.equals(known.said, now) ? known : new Promised(now, 0, known.computing);
+    /** Blocks that it computes. */
+    int computing(NodeId node) {
+        return computing.getOrDefault(node, 0);
     }
 
-    /** More, or less where negative. */
-    void add(NodeId node, long bytes, int blocks) {
+    /** More room, or less where negative. */
+    void add(NodeId node, Tier tier, long bytes) {
         NodeSpace now = registry.space(node);
-        all.compute(node, (id, known) -> {
-            Promised before = upToDate(known == null ? Promised.NOTHING : known, now);
-            Promised after = new Promised(now, Math.max(0, before.bytes + bytes),
-                    Math.clamp((long) before.computing + blocks, 0, Integer.MAX_VALUE));
-            return after.bytes == 0 && after.computing == 0 ? null : after;
+        places.compute(new Place(node, tier), (_, known) -> {
+            long before = known != null && Objects.equals(known.said, now) ? known.bytes : 0;
+            long after = Math.max(0, before + bytes);
+            return after == 0 ? null : new Promised(now, after);
+        });
+    }
+
+    /** More to compute, or less where negative. */
+    void compute(NodeId node, int blocks) {
+        computing.compute(node, (_, known) -> {
+            int after = Math.clamp((known == null ? 0L : known) + blocks, 0, Integer.MAX_VALUE);
+            return after == 0 ? null : after;
         });
     }
 
     void forget(NodeId node) {
-        all.remove(node);
+        places.keySet().removeIf(place -> place.node.equals(node));
+        computing.remove(node);
     }
 }

@@ -13,6 +13,7 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.schedule.PlacementPlan;
 import io.mooncake.core.schedule.PlacementPlan.Action;
@@ -28,7 +29,7 @@ import org.junit.jupiter.api.Test;
 
 /** What nodes say about plans, on the wire. */
 final class PlanMessageTest {
-    private static final Common PLAN = new Common(1_500, 64 << 20, Long.MIN_VALUE);
+    private static final Common PLAN = new Common(1_500, 64 << 20, Long.MIN_VALUE, Tier.VRAM);
 
     private static BlockId id(int i) {
         return BlockId.of("k" + i);
@@ -100,6 +101,8 @@ final class PlanMessageTest {
         }
         assertTrue(refused > 5_000, "refused " + refused);
         assertThrows(MooncakeException.class, () -> PlanMessage.read(new byte[PlanMessage.HEADER_BYTES]));
+        whole[2] = (byte) PlanMessage.TIERS.size();
+        assertThrows(MooncakeException.class, () -> PlanMessage.read(whole));
         // A plan has so many steps at most: who takes part in it keeps no more of them.
         byte[] beyond = bytes(new Step(7, 0, PlacementPlan.MAX_STEPS, Action.TRANSFER, PLAN, ids(2), refs(2)));
         assertThrows(MooncakeException.class, () -> PlanMessage.read(beyond));

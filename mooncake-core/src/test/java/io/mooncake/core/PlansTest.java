@@ -28,6 +28,7 @@ import io.mooncake.core.schedule.PlacementPlan;
 import io.mooncake.core.schedule.PlacementPlan.Action;
 import io.mooncake.core.schedule.PlanRequest;
 import io.mooncake.core.schedule.Scheduler;
+import io.mooncake.core.sim.HostTier;
 import io.mooncake.core.transfer.Topic;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -127,7 +128,8 @@ final class PlansTest {
         for (Node node : all) {
             assertTrue(TestWaits.until(() -> {
                 node.store().evict(ids(SLOTS));
-                return node.usage().used() == 0 && node.usage().quarantined() == 0;
+                return node.usage().used() == 0 && node.usage().quarantined() == 0
+                        && node.usage(Tier.VRAM).used() == 0;
             }), () -> node.id() + ": " + node.parts().blocks().describeHolders());
         }
     }
@@ -162,6 +164,62 @@ final class PlansTest {
         assertEquals(35, decode.counters().get(Counter.BLOCKS_REPLICATED));
         assertEquals(1, a.counters().get(Counter.PLANS_COMPLETED));
         assertNothingKept(a, b);
+    }
+
+    /** With few slots of host memory, through which blocks go, and many above it. */
+    private Node withDevice(String name) {
+        Node node = nodes.start(name,
+                builder -> builder.poolSize(12 * BLOCK).vram(() -> HostTier.of(Tier.VRAM, SLOTS, BLOCK)));
+        node.mover().computeBy(task -> compute(node, task));
+        return node;
+    }
+
+    private static void assertOnDevice(Node node, int count) {
+        for (BlockId id : ids(count)) {
+            try (BlockView view = node.store().newView()) {
+                assertTrue(node.store().acquire(id, view));
+                assertEquals(Tier.VRAM, view.tier());
+                assertTrue(TestNodes.isAll(view.segment(), 0, BLOCK, fill(id)));
+            }
+        }
+    }
+
+    @Test
+    void shouldServeOnDevicesWhatHasRoomOnlyThere() {
+        Node a = withDevice("a");
+        Node b = withDevice("b");
+        Node plain = computing("plain");
+        awaitMembers(a, 3);
+        assertEquals(2, a.parts().sources().costs().members(Tier.VRAM).size());
+        PlanRequest onDevices = request(30).withTier(Tier.VRAM);
+        PlanRun run = plain.mover().run(onDevices, PlanOptions.DEFAULT.withTimeout(LONG));
+        assertEnds(State.COMPLETED, run);
+        PlacementPlan plan = Objects.requireNonNull(run.plan());
+        assertEquals(Set.of(a.id(), b.id()), Set.of(Objects.requireNonNull(plan.prefill()), plan.decode()));
+        assertTrue(run.awaitReleased(LONG));
+        assertOnDevice(a, 30);
+        assertOnDevice(b, 30);
+        assertEquals(0, plain.counters().get(Counter.BLOCKS_REPLICATED));
+        // In host memory of one that has no more room than for a few of them, it can't be served.
+        PlanRun inMemory = a.mover()
+                .run(request(30).withAvoided(Set.of(plain.id())), PlanOptions.DEFAULT.withTimeout(LONG));
+        assertEnds(State.FAILED, inMemory);
+        assertEquals(Kind.OUT_OF_MEMORY, Objects.requireNonNull(inMemory.cause()).kind());
+        assertNothingKept(a, b, plain);
+    }
+
+    @Test
+    void shouldTakeToTheDeviceWhatOthersHaveInTheirMemory() {
+        Node a = withDevice("a");
+        Node plain = computing("plain");
+        write(plain, 20);
+        awaitMembers(a, 2);
+        PlanRun run = a.mover().run(request(24).withTier(Tier.VRAM), PlanOptions.DEFAULT.withTimeout(LONG));
+        assertEnds(State.COMPLETED, run);
+        assertEquals(List.of("PREFILL a 4", "DECODE a 24"), computed);
+        assertTrue(run.awaitReleased(LONG));
+        assertOnDevice(a, 24);
+        assertNothingKept(a, plain);
     }
 
     @Test
@@ -314,7 +372,8 @@ final class PlansTest {
         assertTrue(from.parts()
                 .control()
                 .send(to.id(), Topic.PLANS,
-                        new PlanMessage.Step(1, 0, step, action, new PlanMessage.Common(600_000, BLOCK, 0), ids,
+                        new PlanMessage.Step(1, 0, step, action, new PlanMessage.Common(600_000, BLOCK, 0, Tier.DRAM),
+                                ids,
                                 List.of()).encode()));
     }
 
@@ -324,14 +383,16 @@ final class PlansTest {
         Node a = computing("a");
         Node b = start("b", SLOTS);
         step(b, a, 0, Action.RESERVE, ids(1));
-        assertTrue(TestWaits.until(() -> a.usage().used() == 1));
+        // Its answer: the slot is taken before it is known whose it is.
+        assertTrue(TestWaits.until(() -> a.counters().get(Counter.MESSAGES_SENT) > 0));
+        assertEquals(1, a.usage().used());
         ReplicaWriter copy = a.parts().blocks().allocateReplica(id(0), new Version(1, 1), BLOCK);
         assertNotNull(copy);
         assertEquals(1, a.usage().used(), "it goes into that room");
         step(b, a, 1, Action.PREFILL, ids(1));
         step(b, a, 2, Action.RELEASE, ids(1));
         assertTrue(TestWaits.until(() -> {
-            try (Reservation again = a.parts().blocks().reserve(id(0), BLOCK, 1_000_000_000L)) {
+            try (Reservation again = a.parts().blocks().reserve(id(0), BLOCK, Tier.DRAM, 1_000_000_000L)) {
                 return again != null;
             }
         }), "set aside for ever");
@@ -639,7 +700,7 @@ final class PlansTest {
         assertTrue(TestWaits.until(() -> a.counters().get(Counter.MESSAGES_DROPPED) == 1));
         // Of a plan that is none of this node's, and a step of one that has room for nothing.
         b.parts().control().send(a.id(), Topic.PLANS, new PlanMessage.Done(99, 0, 0, null, List.of()).encode());
-        PlanMessage.Common plan = new PlanMessage.Common(50, 1L << 40, 0);
+        PlanMessage.Common plan = new PlanMessage.Common(50, 1L << 40, 0, Tier.DRAM);
         b.parts()
                 .control()
                 .send(a.id(), Topic.PLANS,

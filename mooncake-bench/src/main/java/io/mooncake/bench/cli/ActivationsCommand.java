@@ -63,7 +63,8 @@ final class ActivationsCommand implements Callable<Integer> {
         Speed speed = new Speed(bandwidth, latency);
         double optimum = ActivationsRun.optimum(blocks, slots, speed);
         map.put("optimumStall", optimum);
-        out.printf(Locale.ROOT, "%d blocks, room for %d, %.2f blocks a step each way%s; %d steps without any waiting%n%n", blocks,
+        out.printf(Locale.ROOT,
+                "%d blocks, room for %d, %.2f blocks a step each way%s; %d steps without any waiting%n%n", blocks,
                 slots, bandwidth, latency == 0
                         ? ""
                         : String.format(Locale.ROOT, ", which arrive %.2f steps later", latency),

@@ -191,7 +191,8 @@ final class ActivationsRun implements AutoCloseable {
             ahead.add(s < blocks ? 1 : -1);
         }
         Moment moment = new Moment(step, slots, uses(nearBlocks, reading), coming.size() + (reading < 0 ? 0 : 1),
-                leaving.size(), farOnly(), coming.size(), ahead, out.link((double) STEP_NS), back.link((double) STEP_NS));
+                leaving.size(), farOnly(), coming.size(), ahead, out.link((double) STEP_NS),
+                back.link((double) STEP_NS));
         ActivationPlan plan = ActivationPlan.of(moment);
         plan.leave().forEach(this::leave);
         plan.come().forEach(this::come);

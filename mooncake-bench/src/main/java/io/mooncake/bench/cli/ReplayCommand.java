@@ -230,7 +230,8 @@ final class ReplayCommand implements Callable<Integer> {
         progress.clear();
         long start = System.nanoTime();
         long recovered = run.restart();
-        err.printf(Locale.ROOT, "killed all processes and started them again in %.1f s: %,d blocks were in their files%n",
+        err.printf(Locale.ROOT,
+                "killed all processes and started them again in %.1f s: %,d blocks were in their files%n",
                 (System.nanoTime() - start) / 1e9, recovered);
         err.flush();
     }

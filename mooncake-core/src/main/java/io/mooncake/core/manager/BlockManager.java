@@ -115,17 +115,18 @@ public final class BlockManager {
     }
 
     /**
-     * Sets a slot of memory aside for a block that is not here yet, without waiting: it is that of the next who writes the block here, or brings a
+     * Sets a slot aside for a block that is not there yet, without waiting: it is that of the next who writes the block there, or brings a
      * copy of it.
      *
      * @param id the block
      * @param length its bytes
+     * @param tier VRAM or DRAM
      * @param holdNs how long a copy that comes is held, at most until the reservation is closed; nanoseconds, positive
      * @return null when there is no slot now (the conductor was asked to evict for it), or one is set aside for the block already
      * @throws MooncakeException as {@link #allocate}, for the length; CLOSED
      */
-    public @Nullable Reservation reserve(BlockId id, long length, long holdNs) {
-        return writers.reserve(id, length, holdNs);
+    public @Nullable Reservation reserve(BlockId id, long length, Tier tier, long holdNs) {
+        return writers.reserve(id, length, tier, holdNs);
     }
 
     /**

@@ -2,6 +2,7 @@ package io.mooncake.core.manager;
 
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Tier;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
@@ -40,6 +41,10 @@ public final class Reservation implements AutoCloseable {
      */
     public BlockId id() {
         return lease.id();
+    }
+
+    Tier tier() {
+        return lease.space().pool().tier();
     }
 
     long length() {

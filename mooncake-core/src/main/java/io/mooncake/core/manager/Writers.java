@@ -48,7 +48,7 @@ final class Writers {
         if (other != null && other.isLive(now())) {
             throw inUse(id, other);
         }
-        Lease lease = tier == Tier.DRAM ? takeReserved(id, length) : null;
+        Lease lease = takeReserved(id, length, tier);
         if (lease == null) {
             lease = table.reserve(id, length, tier);
         }
@@ -69,11 +69,11 @@ final class Writers {
 
     /** {@link BlockManager#reserve}. */
     @Nullable
-    Reservation reserve(BlockId id, long length, long holdNs) {
+    Reservation reserve(BlockId id, long length, Tier tier, long holdNs) {
         table.checkOpen();
-        checkLength(id, length, Tier.DRAM);
+        checkLength(id, length, tier);
         Holds.checkTtl(holdNs);
-        Lease lease = reserved.containsKey(id) ? null : reserveOrWant(id, length, Tier.DRAM);
+        Lease lease = reserved.containsKey(id) ? null : reserveOrWant(id, length, tier);
         if (lease == null) {
             return null;
         }
@@ -96,18 +96,18 @@ final class Writers {
         }
     }
 
-    private @Nullable Lease takeReserved(BlockId id, long length) {
+    private @Nullable Lease takeReserved(BlockId id, long length, Tier tier) {
         Reservation reservation = reserved.get(id);
-        Lease lease = reservation == null ? null : reservation.take(length);
+        Lease lease = reservation == null || reservation.tier() != tier ? null : reservation.take(length);
         if (lease != null) {
             reserved.remove(id, reservation);
         }
         return lease;
     }
 
-    private @Nullable Lease lendReserved(BlockId id, long length) {
+    private @Nullable Lease lendReserved(BlockId id, long length, Tier tier) {
         Reservation reservation = reserved.get(id);
-        return reservation == null ? null : reservation.lend(length);
+        return reservation == null || reservation.tier() != tier ? null : reservation.lend(length);
     }
 
     private SlotWriter claim(Lease lease, long ttlNs) {
@@ -173,7 +173,7 @@ final class Writers {
     ReplicaWriter allocateReplica(BlockId id, Version version, long length, Tier tier, @Nullable BlockRef own) {
         table.checkOpen();
         checkLength(id, length, tier);
-        Lease lease = tier == Tier.DRAM ? lendReserved(id, length) : null;
+        Lease lease = lendReserved(id, length, tier);
         if (lease == null) {
             lease = reserveOrWant(id, length, tier);
         }

@@ -5,6 +5,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Site;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.registry.PairFigures;
 import java.util.List;
 
@@ -53,11 +54,11 @@ public interface ClusterView {
     int load(NodeId node);
 
     /**
-     * A node that blocks can be placed on, as it is known at this moment.
+     * A node that blocks can be placed on, in one of its tiers, as it is known at this moment.
      *
      * @param node who
      * @param site where it runs
-     * @param bytes of its memory for blocks
+     * @param bytes of its memory for blocks, in that tier
      * @param freeBytes of that what is nobody's, less what was promised since it said so
      * @param cachedBytes of that what makes room when it is needed, less what was promised beyond what is free
      * @param computing blocks that it was given to compute by this node and has not computed yet
@@ -76,9 +77,19 @@ public interface ClusterView {
     /**
      * Who is there.
      *
-     * @return the live nodes that said what room they have
+     * @return the live nodes that said what room they have, with their host memory
      */
-    List<Member> members();
+    default List<Member> members() {
+        return members(Tier.DRAM);
+    }
+
+    /**
+     * Who has a tier.
+     *
+     * @param tier VRAM or DRAM
+     * @return the live nodes that said what room they have there
+     */
+    List<Member> members(Tier tier);
 
     /**
      * Who has a block.

@@ -4,6 +4,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.Tier;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -16,10 +17,11 @@ import java.util.Set;
  * @param blockBytes of each of them, positive; of all together, with those that decoding will add, less than 2^63
  * @param outputBlocks that decoding will add, for which the node that does has to have room
  * @param computeNs what computing one block takes, as its caller measured it: positive
+ * @param tier where its blocks are to be at the nodes that serve it while they do: DRAM, or VRAM at nodes that have it
  * @param tag the caller's, told to those who compute: the number of the request, for example
  * @param avoided nodes that are to get nothing to do
  */
-public record PlanRequest(List<BlockId> blocks, long blockBytes, int outputBlocks, long computeNs, long tag,
+public record PlanRequest(List<BlockId> blocks, long blockBytes, int outputBlocks, long computeNs, Tier tier, long tag,
         Set<NodeId> avoided) {
     /** Blocks at most: what one control message names. */
     public static final int MAX_BLOCKS = 1024;
@@ -38,6 +40,10 @@ public record PlanRequest(List<BlockId> blocks, long blockBytes, int outputBlock
             throw new MooncakeException(Kind.INVALID_ARGUMENT, "a request of " + blocks.size()
                     + " blocks: give it 1 to " + MAX_BLOCKS + ", each once");
         }
+        if (tier == Tier.SLOW) {
+            throw new MooncakeException(Kind.INVALID_ARGUMENT,
+                    "a request of blocks in tier SLOW: nobody computes there; name DRAM or VRAM");
+        }
         if (blockBytes <= 0 || outputBlocks < 0 || computeNs <= 0) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT, "a request of blocks of " + blockBytes + " bytes, "
                     + computeNs + " ns each, that adds " + outputBlocks
@@ -51,14 +57,14 @@ public record PlanRequest(List<BlockId> blocks, long blockBytes, int outputBlock
     }
 
     /**
-     * A request that adds no block.
+     * A request that adds no block, of blocks in host memory.
      *
      * @param blocks of the prompt, in its order
      * @param blockBytes of each of them
      * @return with tag 0
      */
     public static PlanRequest of(List<BlockId> blocks, long blockBytes) {
-        return new PlanRequest(blocks, blockBytes, 0, USUAL_COMPUTE_NS, 0, Set.of());
+        return new PlanRequest(blocks, blockBytes, 0, USUAL_COMPUTE_NS, Tier.DRAM, 0, Set.of());
     }
 
     /**
@@ -68,7 +74,7 @@ public record PlanRequest(List<BlockId> blocks, long blockBytes, int outputBlock
      * @return a copy
      */
     public PlanRequest withTag(long tag) {
-        return new PlanRequest(blocks, blockBytes, outputBlocks, computeNs, tag, avoided);
+        return new PlanRequest(blocks, blockBytes, outputBlocks, computeNs, tier, tag, avoided);
     }
 
     /**
@@ -78,7 +84,7 @@ public record PlanRequest(List<BlockId> blocks, long blockBytes, int outputBlock
      * @return a copy
      */
     public PlanRequest withOutput(int outputBlocks) {
-        return new PlanRequest(blocks, blockBytes, outputBlocks, computeNs, tag, avoided);
+        return new PlanRequest(blocks, blockBytes, outputBlocks, computeNs, tier, tag, avoided);
     }
 
     /**
@@ -88,7 +94,18 @@ public record PlanRequest(List<BlockId> blocks, long blockBytes, int outputBlock
      * @return a copy
      */
     public PlanRequest withComputeNs(long computeNs) {
-        return new PlanRequest(blocks, blockBytes, outputBlocks, computeNs, tag, avoided);
+        return new PlanRequest(blocks, blockBytes, outputBlocks, computeNs, tier, tag, avoided);
+    }
+
+    /**
+     * With its blocks somewhere else.
+     *
+     * @param tier VRAM or DRAM
+     * @return a copy
+     * @throws MooncakeException INVALID_ARGUMENT for SLOW
+     */
+    public PlanRequest withTier(Tier tier) {
+        return new PlanRequest(blocks, blockBytes, outputBlocks, computeNs, tier, tag, avoided);
     }
 
     /**
@@ -98,6 +115,6 @@ public record PlanRequest(List<BlockId> blocks, long blockBytes, int outputBlock
      * @return a copy
      */
     public PlanRequest withAvoided(Set<NodeId> avoided) {
-        return new PlanRequest(blocks, blockBytes, outputBlocks, computeNs, tag, avoided);
+        return new PlanRequest(blocks, blockBytes, outputBlocks, computeNs, tier, tag, avoided);
     }
 }

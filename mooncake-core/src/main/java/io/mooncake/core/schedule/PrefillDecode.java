@@ -47,16 +47,18 @@ final class PrefillDecode {
 
     private PrefillDecode(PlanRequest request, ClusterView view) {
         this.request = request;
-        List<Member> all = view.members();
-        all.forEach(member -> members.put(member.node(), member));
+        // Read from host memory, wherever the blocks are to be.
+        view.members().forEach(member -> members.put(member.node(), member));
+        List<Member> all = view.members(request.tier());
         long least = (request.blocks().size() + (long) request.outputBlocks()) * request.blockBytes();
         candidates = all.stream()
                 .filter(member -> !request.avoided().contains(member.node()) && member.bytes() >= least)
                 .sorted(BY_NAME)
                 .toList();
         if (candidates.isEmpty()) {
-            throw new MooncakeException(Kind.OUT_OF_MEMORY, "none of " + all.size() + " nodes, "
-                    + request.avoided().size() + " of them avoided, is large enough for " + request.blocks().size()
+            throw new MooncakeException(Kind.OUT_OF_MEMORY, "none of " + all.size() + " nodes with tier "
+                    + request.tier() + ", " + request.avoided().size() + " of them avoided, is large enough for "
+                    + request.blocks().size()
                     + " blocks of " + request.blockBytes() + " bytes and " + request.outputBlocks()
                     + " more: give one a larger pool, or the request fewer blocks");
         }
@@ -150,8 +152,8 @@ final class PrefillDecode {
         return (request.blocks().size() - there + more) * request.blockBytes();
     }
 
-    private static boolean isHere(BlockRef ref, Member member) {
-        return ref.node().equals(member.node()) && !ref.isInFile();
+    private boolean isHere(BlockRef ref, Member member) {
+        return ref.node().equals(member.node()) && ref.tier() == request.tier();
     }
 
     private double prefillNs(Member member) {

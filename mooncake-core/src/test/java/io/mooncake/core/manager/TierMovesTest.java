@@ -131,7 +131,7 @@ final class TierMovesTest implements BlockListener {
     @Test
     void shouldBringABlockDownIntoTheRoomThatWasSetAsideForIt() {
         BlockRef up = write(1, Tier.VRAM);
-        Reservation room = manager.reserve(id(1), BYTES, 500 * MS);
+        Reservation room = manager.reserve(id(1), BYTES, Tier.DRAM, 500 * MS);
         assertNotNull(room);
         Hold[] held = new Hold[SLOTS - 1];
         for (int i = 0; i < held.length; i++) {
@@ -187,7 +187,7 @@ final class TierMovesTest implements BlockListener {
     @Test
     void shouldKeepNothingOfRoomWhoseCopyIsNotWantedAnyMore() {
         BlockRef up = write(1, Tier.VRAM);
-        Reservation room = manager.reserve(id(1), BYTES, 500 * MS);
+        Reservation room = manager.reserve(id(1), BYTES, Tier.DRAM, 500 * MS);
         assertNotNull(room);
         ReplicaWriter writer = manager.allocateReplica(up, Tier.DRAM);
         assertNotNull(writer);

@@ -331,7 +331,8 @@ final class TiersPropertyTest {
 
         /** For one that is not here, or will not be; taken by a writer, by a copy, or by nobody. */
         private void setAside() {
-            Reservation room = rooms.size() > 1 ? null : manager.reserve(anyId(), BYTES, 50 * MS);
+            Tier tier = pools.containsKey(Tier.VRAM) && random.nextBoolean() ? Tier.VRAM : Tier.DRAM;
+            Reservation room = rooms.size() > 1 ? null : manager.reserve(anyId(), BYTES, tier, 50 * MS);
             if (room != null) {
                 rooms.add(room);
             } else if (!rooms.isEmpty()) {

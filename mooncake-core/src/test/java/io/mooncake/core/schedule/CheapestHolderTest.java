@@ -7,6 +7,7 @@ import io.mooncake.core.base.Hop;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.registry.PairFigures;
 import java.util.List;
@@ -57,7 +58,7 @@ class CheapestHolderTest {
         }
 
         @Override
-        public List<Member> members() {
+        public List<Member> members(Tier tier) {
             return List.of();
         }
 

@@ -15,6 +15,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Site;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
 import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.PairFigures.Figure;
@@ -45,11 +46,19 @@ class PrefillDecodeTest {
     }
 
     /** Nobody reads by it. */
-    private record View(List<Member> members, Map<BlockId, List<BlockRef>> cached, List<PairFigures> figures)
-            implements
-                ClusterView {
+    private record View(List<Member> members, List<Member> devices, Map<BlockId, List<BlockRef>> cached,
+            List<PairFigures> figures) implements ClusterView {
         static View of(Member... members) {
-            return new View(List.of(members), new HashMap<>(), new ArrayList<>());
+            return new View(List.of(members), List.of(), new HashMap<>(), new ArrayList<>());
+        }
+
+        View withDevices(Member... devices) {
+            return new View(members, List.of(devices), cached, figures);
+        }
+
+        @Override
+        public List<Member> members(Tier tier) {
+            return tier == Tier.VRAM ? devices : members;
         }
 
         View with(NodeId holder, int from, int until) {
@@ -123,6 +132,25 @@ class PrefillDecodeTest {
     void shouldSplitBetweenTheEmptiest() {
         View view = View.of(member(A, 40, 20, 0), member(B, 40, 30, 0), member(C, 40, 40, 0));
         assertPlan("c", "b", plan(request(10), view));
+    }
+
+    @Test
+    void shouldGoByTheRoomOfTheTierThatIsAskedFor() {
+        View view = View.of(member(A, 40, 40, 0), member(B, 40, 0, 0), member(C, 40, 1, 0))
+                .withDevices(member(B, 20, 15, 0), member(C, 20, 20, 0));
+        assertPlan("c", "b", plan(request(10).withTier(Tier.VRAM), view));
+        assertPlan("a", "c", plan(request(10), view));
+        // What somebody has in host memory is read from there, and needs room on the device.
+        View cached = View.of(member(A, 40, 40, 0), member(B, 40, 0, 0), member(C, 40, 1, 0))
+                .withDevices(member(B, 20, 9, 0), member(C, 20, 20, 0))
+                .with(A, 0, 10)
+                .with(B, 0, 10);
+        assertPlan("nobody", "c", plan(request(10).withTier(Tier.VRAM), cached));
+        MooncakeException none = assertThrows(MooncakeException.class,
+                () -> plan(request(10).withTier(Tier.VRAM), View.of(member(A, 40, 40, 0))));
+        assertEquals(Kind.OUT_OF_MEMORY, none.kind());
+        assertTrue(none.getMessage().contains("tier VRAM"), none::getMessage);
+        assertThrows(MooncakeException.class, () -> request(1).withTier(Tier.SLOW));
     }
 
     @Test
@@ -263,7 +291,7 @@ class PrefillDecodeTest {
             assertEquals(plan, plan(request, view), told);
             List<Member> shuffled = new ArrayList<>(view.members);
             Collections.shuffle(shuffled, random);
-            assertEquals(plan, plan(request, new View(shuffled, view.cached, view.figures)), told);
+            assertEquals(plan, plan(request, new View(shuffled, view.devices, view.cached, view.figures)), told);
             assertTrue(view.members.stream().anyMatch(member -> member.node().equals(plan.decode())), told);
             NodeId prefill = plan.prefill();
             if (prefill != null && view.members.size() > 1) {
@@ -281,7 +309,7 @@ class PrefillDecodeTest {
             int size = 64 + random.nextInt(100);
             members.add(member(node("n" + i), size, random.nextInt(size), random.nextInt(30)));
         }
-        View view = new View(members, new HashMap<>(), new ArrayList<>());
+        View view = new View(members, List.of(), new HashMap<>(), new ArrayList<>());
         for (Member member : members) {
             view.with(member.node(), 0, random.nextInt(2) * random.nextInt(blocks + 1));
             for (Member other : members) {
