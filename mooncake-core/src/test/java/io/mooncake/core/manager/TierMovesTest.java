@@ -213,7 +213,8 @@ final class TierMovesTest implements BlockListener {
                 List.of(new PoolBinding(ranges, regions.register(ranges.memory(), Access.GUARDED, 1)),
                         new PoolBinding(file,
                                 regions.register(file.memory(), Access.GUARDED, FileMemory.FIRST_REGION))),
-                new Counters(), () -> now, this::awaitMixed, _ -> 0L, 20 * MS, 16, EvictionPolicy.named("lru"), Map.of()),
+                new Counters(), () -> now, this::awaitMixed, _ -> 0L, 20 * MS, 16, EvictionPolicy.named("lru"),
+                Map.of()),
                 this);
         waiting = () -> mixed.doWork(now);
         mixed.demoteBy((ref, down) -> {
