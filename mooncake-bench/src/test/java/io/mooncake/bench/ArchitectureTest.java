@@ -1,5 +1,7 @@
 package io.mooncake.bench;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 
 import com.tngtech.archunit.base.DescribedPredicate;
@@ -22,22 +24,30 @@ class ArchitectureTest {
             "io.mooncake.core.schedule",
             "io.mooncake.rdma", "io.mooncake.cuda");
 
+    /** What an inference engine is called by. */
+    private static final String ENGINES_OWN = "io.mooncake.bench.engine.ffi";
+
     /** Of the core's test code. */
     private static final String SIMULATOR = "io.mooncake.core.sim";
 
     @TestFactory
     Stream<DynamicTest> benchKeepsItsRules() {
         ArchRule noRawBindings = noClasses().should()
+                .dependOnClassesThat(resideInAPackage("..ffi").and(not(resideInAPackage(ENGINES_OWN))))
+                .as("the bench does not touch raw bindings of the library");
+        ArchRule ownBindings = noClasses().that()
+                .resideOutsideOfPackage("io.mooncake.bench.engine..")
+                .should()
                 .dependOnClassesThat()
-                .resideInAPackage("..ffi")
-                .as("the bench does not touch raw bindings");
+                .resideInAPackage(ENGINES_OWN)
+                .as("the bindings of an inference engine are used by its engine only");
         // What JMH and jcstress generate is theirs.
         JavaClasses ours = HouseRules.classesUnder("target/classes")
                 .that(DescribedPredicate.describe("written by hand",
                         type -> !type.getName().matches(".*(\\.jmh_generated\\.|_jcstress).*")));
         Stream<ArchRule> edges = Stream.of(HouseRules.edges(ROOT, "io.mooncake.bench.cli..",
                 Stream.concat(PUBLIC.stream(), Stream.of("io.mooncake.bench..", SIMULATOR)).toList()),
-                HouseRules.edges(ROOT, "io.mooncake.bench.engine..", PUBLIC), noRawBindings);
+                HouseRules.edges(ROOT, "io.mooncake.bench.engine..", PUBLIC), noRawBindings, ownBindings);
         return HouseRules.tests(ours, Stream.concat(edges, HouseRules.bans()));
     }
 }

@@ -123,15 +123,27 @@ public interface BlockMover {
     Hold pin(List<BlockId> ids, Tier tier, Duration ttl);
 
     /**
-     * Moves the blocks of this node's memory together, so that what is free there is one range, without waiting for an idle window: of a pool
+     * Moves the blocks of this node together, and says what is free in its host memory then: see {@link #compact(Tier, Duration)}.
+     *
+     * @param timeout how long to wait for it; it goes on all the same
+     * @return as that
+     * @throws MooncakeException INVALID_ARGUMENT for a time that is not positive; CLOSED
+     */
+    default FreeRanges compact(Duration timeout) {
+        return compact(Tier.DRAM, timeout);
+    }
+
+    /**
+     * Moves the blocks of this node together, in every tier, so that what is free of a pool is one range, without waiting for an idle window: of pools
      * whose blocks take as many bytes as they need ({@code pool.leastBlock}); where every slot has its place there is nothing to do. Blocks that
      * are pinned or held stay where they are. Readers of a block that is moved find it, or that its reference is stale and where it is now.
      *
+     * @param tier of whose free room is to be told
      * @param timeout how long to wait for it; it goes on all the same
      * @return what is free then; how it lies, and whether there was no scratch space to move a block through
      * @throws MooncakeException INVALID_ARGUMENT for a time that is not positive; CLOSED
      */
-    FreeRanges compact(Duration timeout);
+    FreeRanges compact(Tier tier, Duration timeout);
 
     /**
      * Evicts blocks from this node, out of every tier: not found from now on, their room free when the last pin has gone.

@@ -11,8 +11,13 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Demotes by transfers as any caller's: behind the loads, by their own deadline. */
-record Demotions(NodeStore store) implements Demoter {
+record Demotions(NodeStore store, @Nullable HotReplicas hot) implements Demoter {
     private static final TransferOptions BACKGROUND = TransferOptions.DEFAULT.withPriority(Priority.BACKGROUND);
+
+    @Override
+    public boolean isWorthIt(BlockRef ref) {
+        return hot == null || !hot.isCold(ref);
+    }
 
     @Override
     public @Nullable BooleanSupplier demote(BlockRef ref, Tier down) {

@@ -176,7 +176,17 @@ public final class Node implements AutoCloseable {
      * @return zeros where each has a slot
      */
     public FreeRanges freeRanges() {
-        return parts.blocks().freeRanges(Tier.DRAM);
+        return freeRanges(Tier.DRAM);
+    }
+
+    /**
+     * How what is free of a tier lies, where blocks take as many bytes as they need.
+     *
+     * @param tier which
+     * @return zeros where each has a slot, and for a tier that the node does not have
+     */
+    public FreeRanges freeRanges(Tier tier) {
+        return parts.blocks().freeRanges(tier);
     }
 
     /**

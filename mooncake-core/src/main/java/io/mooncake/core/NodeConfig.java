@@ -125,6 +125,8 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
      *     shared memory, by TCP or through a one-sided engine verifies (a view of a block is no copy)
      * @param evictionPolicy name of the policy
      * @param prefetchBandwidth bytes a second that may be fetched ahead of their use, as long as such guesses prove right
+     * @param replicaBudget bytes at most of copies of other nodes' blocks that the node takes by itself, because they are read often from
+     *     here; 0 = it takes none
      * @param shares by salt of a {@link io.mooncake.core.block.PrefixChain}, that is by tenant: what part of memory, and of the file, is its own:
      *     what it has there up to that part is evicted for nobody else; their sum is at most 1
      * @param sharedMemory where the pool lies so that this host's other nodes read it without a network: an absolute path of a
@@ -132,7 +134,8 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
      *     free there is needed, else the process's own memory, or {@value NodeConfig#SHARED_MEMORY_OFF}
      */
     public record Pool(long size, long blockSize, long leastBlock, int spareSlots, boolean checksums,
-            String evictionPolicy, long prefetchBandwidth, Map<String, Double> shares, String sharedMemory) {
+            String evictionPolicy, long prefetchBandwidth, long replicaBudget, Map<String, Double> shares,
+            String sharedMemory) {
         /**
          * Checks the numbers, and how many spare slots there are where that is left open.
          *
@@ -143,6 +146,10 @@ public record NodeConfig(String name, Cluster cluster, Pool pool, @Nullable File
             positive("block.size", blockSize);
             positive("pool.size", size);
             positive("prefetch.bandwidth", prefetchBandwidth);
+            if (replicaBudget < 0 || replicaBudget > size) {
+                throw bad("replica.budget", ByteSize.format(replicaBudget),
+                        "must be at most " + ByteSize.format(size) + " (pool.size), and not negative");
+            }
             shares = Map.copyOf(shares);
             double sum = shares.values().stream().mapToDouble(Double::doubleValue).sum();
             if (!shares.values().stream().allMatch(share -> share > 0) || !(sum <= 1) || shares.containsKey("")) {

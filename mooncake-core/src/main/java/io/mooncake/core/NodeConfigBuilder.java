@@ -53,6 +53,7 @@ public final class NodeConfigBuilder {
     private boolean checksums;
     private String evictionPolicy = "adaptive";
     private long prefetchBandwidth = 1L << 30;
+    private long replicaBudget;
     private final Map<String, Double> shares = new HashMap<>();
     private String sharedMemory = NodeConfig.SHARED_MEMORY_AUTO;
     private @Nullable Path fileDirectory;
@@ -93,8 +94,8 @@ public final class NodeConfigBuilder {
      * Sets one setting by its name, as from a properties file. The names are those of the errors: {@code cluster},
      * {@code cluster.secret}, {@code cluster.secretFile}, {@code cluster.discovery}, {@code cluster.bind}, {@code cluster.heartbeat},
      * {@code cluster.heartbeatMisses}, {@code pool.size}, {@code block.size}, {@code pool.leastBlock}, {@code pool.spareSlots},
-     * {@code pool.checksums}, {@code eviction.policy}, {@code prefetch.bandwidth}, {@code tenant.shares} ({@code a:0.5,b:0.25}),
-     * {@code sharedMemory}, {@code file.directory}, {@code file.size},
+     * {@code pool.checksums}, {@code eviction.policy}, {@code prefetch.bandwidth}, {@code replica.budget}, {@code tenant.shares}
+     * ({@code a:0.5,b:0.25}), {@code sharedMemory}, {@code file.directory}, {@code file.size},
      * {@code file.direct}, {@code file.depth}, {@code file.syncDelay}, {@code tcp.bind}, {@code tcp.advertise},
      * {@code tcp.lanes}, {@code topology.host}, {@code topology.rack}, {@code topology.zone}, {@code transfer.timeout},
      * {@code allocate.timeout}, {@code writer.ttl}, {@code close.timeout},
@@ -222,6 +223,17 @@ public final class NodeConfigBuilder {
      */
     public NodeConfigBuilder prefetchBandwidth(long bytesPerSecond) {
         prefetchBandwidth = bytesPerSecond;
+        return this;
+    }
+
+    /**
+     * Sets how much of the pool copies of other nodes' blocks may take that the node makes by itself, because they are read often from here.
+     *
+     * @param bytes at most the pool's; 0, the default, = it makes none
+     * @return this
+     */
+    public NodeConfigBuilder replicaBudget(long bytes) {
+        replicaBudget = bytes;
         return this;
     }
 
@@ -608,7 +620,7 @@ public final class NodeConfigBuilder {
         return new NodeConfig(name,
                 new Cluster(cluster, clusterSecret, membership()),
                 new Pool(poolSize, blockSize, leastBlock, spareSlots, checksums, evictionPolicy, prefetchBandwidth,
-                        shares, sharedMemory),
+                        replicaBudget, shares, sharedMemory),
                 fileDirectory == null
                         ? null
                         : new FileTier(fileDirectory, fileSize, fileDirect, fileDepth, fileSyncDelay),

@@ -63,13 +63,13 @@ final class NodeMover implements BlockMover {
     }
 
     @Override
-    public FreeRanges compact(Duration timeout) {
+    public FreeRanges compact(Tier tier, Duration timeout) {
         store.checkOpen();
         long ticket = node.blocks().compact();
         boolean _ = node.waits()
                 .await(() -> node.blocks().hasCompacted(ticket),
                         node.life().nowNs() + NodeStore.positiveNs("timeout", timeout));
-        return node.blocks().freeRanges(Tier.DRAM);
+        return node.blocks().freeRanges(tier);
     }
 
     @Override

@@ -33,6 +33,7 @@ final class NodeStore implements BlockStore, TransferHost {
     private static final Duration LONGEST = Duration.ofDays(365);
     /** What moved, by cause. */
     private static final List<Counter> MOVEMENTS = List.of(Counter.BLOCKS_WRITTEN, Counter.BLOCKS_REPLICATED,
+            Counter.HOT_REPLICAS,
             Counter.BLOCKS_DEMOTED, Counter.BYTES_DEMOTED, Counter.DEMOTIONS_FAILED, Counter.BLOCKS_PROMOTED,
             Counter.BYTES_PROMOTED, Counter.BLOCKS_PREFETCHED, Counter.PREFETCHES_USED, Counter.PREFETCHES_WRONG,
             Counter.BLOCKS_COMPACTED, Counter.BYTES_COMPACTED, Counter.BLOCKS_WANTED, Counter.BLOCKS_COPIED_OUT,
@@ -47,8 +48,9 @@ final class NodeStore implements BlockStore, TransferHost {
     NodeStore(NodeParts node, NodeConfig config) {
         this.node = node;
         this.config = config;
-        pulls = node.pulls(new PrefetchBudget(config.pool().prefetchBandwidth(), node.counters()));
-        node.blocks().demoteBy(new Demotions(this));
+        HotReplicas hot = HotReplicas.within(config.pool().replicaBudget(), node, this);
+        pulls = node.pulls(new PrefetchBudget(config.pool().prefetchBandwidth(), node.counters()), hot);
+        node.blocks().demoteBy(new Demotions(this, hot));
         node.blocks().relocateBy(new Relocations(node, this));
     }
 

@@ -539,6 +539,10 @@ final class Pull implements TransferWork, ReadListener {
         boolean replica = part.piece.destination() instanceof Destination.Replica;
         if (!node.steps().isHere(source)) {
             node.counters().add(Counter.BYTES_PULLED, part.read.length());
+            HotReplicas hot = node.hot();
+            if (!replica && hot != null) {
+                hot.read(source, part.read.length());
+            }
         } else if (!replica) {
             node.counters().add(Counter.BYTES_COPIED, part.read.length());
         } else if (part.read.receivedSoFar() > 0) {

@@ -2,6 +2,7 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.Counters;
 import io.mooncake.core.transfer.ControlChannel;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What all pulls of a node share.
@@ -16,6 +17,8 @@ import io.mooncake.core.transfer.ControlChannel;
  * @param steps how replicas come to their tiers
  * @param control asks other nodes for what they have only in a file
  * @param prefetches how much may be fetched ahead
+ * @param hot is told what is read from other nodes; null where no copies are taken of that
  */
 record PullContext(Life life, Sources sources, Conductor conductor, BlockEvents events, NodeEvents nodes,
-        Counters counters, SharedPulls shared, ReplicaSteps steps, ControlChannel control, PrefetchBudget prefetches) {}
+        Counters counters, SharedPulls shared, ReplicaSteps steps, ControlChannel control, PrefetchBudget prefetches,
+        @Nullable HotReplicas hot) {}

@@ -32,6 +32,7 @@ final class TextSettings {
         ALL.put("pool.checksums", (b, v) -> b.checksums(bool("pool.checksums", v)));
         ALL.put("eviction.policy", NodeConfigBuilder::evictionPolicy);
         ALL.put("prefetch.bandwidth", (b, v) -> b.prefetchBandwidth(ByteSize.parse("prefetch.bandwidth", v)));
+        ALL.put("replica.budget", (b, v) -> b.replicaBudget(ByteSize.parse("replica.budget", v)));
         ALL.put("tenant.shares", TextSettings::shares);
         ALL.put("sharedMemory", (b, v) -> b.sharedMemory(v.startsWith("/") ? v : v.toLowerCase(Locale.ROOT)));
         ALL.put("file.directory", (b, v) -> b.fileDirectory(path("file.directory", v)));

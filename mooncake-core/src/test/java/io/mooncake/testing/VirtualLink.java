@@ -22,11 +22,10 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import org.jspecify.annotations.Nullable;
 
 /**
- * A node's end of a link that takes virtual time: what the node reads from another one arrives one read after the other, each so many
- * nanoseconds a byte after the one before it; loads go first. Messages take no time. One thread, the one that runs all nodes.
+ * A node's end of a link that takes virtual time: what the node reads from another one is sent one read after the other, loads first, each for so many
+ * nanoseconds a byte, and arrives a while later. Messages take no time. One thread, the one that runs all nodes.
  */
 public final class VirtualLink implements TransferEngine, Poller {
     private static final String NAME = "virtual";
@@ -38,17 +37,27 @@ public final class VirtualLink implements TransferEngine, Poller {
     private final ArrayDeque<GuardedRead> loads = new ArrayDeque<>();
     private final ArrayDeque<GuardedRead> background = new ArrayDeque<>();
     private final ArrayDeque<Runnable> messages = new ArrayDeque<>();
-    private @Nullable GuardedRead current;
-    private long endNs;
+    private final ArrayDeque<Sent> sent = new ArrayDeque<>();
+    private long freeNs = Long.MIN_VALUE;
+
+    /** A read on its way. */
+    private record Sent(GuardedRead read, long arrivesNs) {}
 
     /** All ends, and how fast they are. */
     public static final class Network {
         private final Map<NodeId, VirtualLink> ends = new HashMap<>();
         private final double nsPerByte;
+        private final long delayNs;
+
+        /** No node has an end yet, and what is sent has arrived. */
+        public Network(double nsPerByte) {
+            this(nsPerByte, 0);
+        }
 
         /** No node has an end yet. */
-        public Network(double nsPerByte) {
+        public Network(double nsPerByte, long delayNs) {
             this.nsPerByte = nsPerByte;
+            this.delayNs = delayNs;
         }
 
         /** A node's end, an engine. */
@@ -58,20 +67,20 @@ public final class VirtualLink implements TransferEngine, Poller {
             return end;
         }
 
-        /** When the next read arrives; {@link Long#MAX_VALUE} when none is on its way. */
+        /** When the next read arrives, or can be sent; {@link Long#MAX_VALUE} when there is none. */
         public long nextNs() {
-            return ends.values()
-                    .stream()
-                    .filter(end -> end.current != null)
-                    .mapToLong(end -> end.endNs)
-                    .min()
-                    .orElse(Long.MAX_VALUE);
+            return ends.values().stream().mapToLong(VirtualLink::nextNs).min().orElse(Long.MAX_VALUE);
         }
     }
 
     private VirtualLink(EngineContext context, Network network) {
         this.context = context;
         this.network = network;
+    }
+
+    private long nextNs() {
+        long arrivesNs = sent.isEmpty() ? Long.MAX_VALUE : sent.element().arrivesNs;
+        return loads.isEmpty() && background.isEmpty() ? arrivesNs : Math.min(arrivesNs, freeNs);
     }
 
     @Override
@@ -130,17 +139,16 @@ public final class VirtualLink implements TransferEngine, Poller {
         }
         work += endGivenUp(loads) + endGivenUp(background);
         long nowNs = context.nanoClock().getAsLong();
-        GuardedRead arriving = current;
-        if (arriving != null && nowNs - endNs >= 0) {
-            current = null;
+        while (!sent.isEmpty() && nowNs - sent.element().arrivesNs >= 0) {
+            GuardedRead arriving = sent.remove().read;
             arriving.end(arriving.isGivenUp() ? ReadStatus.CANCELED : arrive(arriving), null);
             work++;
         }
-        if (current == null) {
+        if (freeNs == Long.MIN_VALUE || nowNs - freeNs >= 0) {
             GuardedRead next = loads.isEmpty() ? background.poll() : loads.poll();
             if (next != null) {
-                current = next;
-                endNs = nowNs + (long) Math.ceil(next.length() * network.nsPerByte);
+                freeNs = nowNs + (long) Math.ceil(next.length() * network.nsPerByte);
+                sent.add(new Sent(next, freeNs + network.delayNs));
                 work++;
             }
         }
@@ -196,11 +204,8 @@ public final class VirtualLink implements TransferEngine, Poller {
 
     @Override
     public void onClose() {
-        GuardedRead arriving = current;
-        if (arriving != null) {
-            current = null;
-            arriving.end(ReadStatus.CANCELED, null);
-        }
+        sent.forEach(one -> one.read.end(ReadStatus.CANCELED, null));
+        sent.clear();
         loads.forEach(read -> read.end(ReadStatus.CANCELED, null));
         background.forEach(read -> read.end(ReadStatus.CANCELED, null));
         loads.clear();

@@ -138,9 +138,27 @@ public final class CudaDevices {
      * @throws MooncakeException OUT_OF_MEMORY with the numbers; DEVICE_LOST; CONFIG_ERROR
      */
     public VramPool pool(int device, List<SizeClass> classes) {
-        VramPool pool = new VramPool(this, device(device), classes, peer -> isAddressable(peer, device));
+        return opened(new VramPool(this, device(device), classes, peer -> isAddressable(peer, device)));
+    }
+
+    private VramPool opened(VramPool pool) {
         pool.shared().ifPresentOrElse(file -> shared.put(pool.memory(), file), () -> shared.remove(pool.memory()));
         return pool;
+    }
+
+    /**
+     * Makes a pool in a device's memory whose blocks take as many bytes as they need, reserved at once. What is free of it is kept together by copies
+     * inside the device.
+     *
+     * @param device its number
+     * @param largest bytes of the longest block, and how many blocks there are at most
+     * @param bytes of all of it
+     * @return to be closed by whoever uses it
+     * @throws MooncakeException OUT_OF_MEMORY with the numbers; DEVICE_LOST; CONFIG_ERROR
+     */
+    public VramPool poolOfRanges(int device, SizeClass largest, long bytes) {
+        return opened(
+                VramPool.ofRanges(this, device(device), largest, bytes, peer -> isAddressable(peer, device)));
     }
 
     /**

@@ -5,7 +5,9 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.pool.Book;
 import io.mooncake.core.pool.GuardTable;
+import io.mooncake.core.pool.RangeBook;
 import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.pool.SlotBook;
 import io.mooncake.core.pool.SlottedPool;
@@ -21,7 +23,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A device's memory cut into slots. Any thread; reserve, release and quarantine are O(1), take no lock, allocate nothing and make no call.
+ * A device's memory cut into slots, or into ranges as blocks need them. Any thread; of slots reserve, release and quarantine are O(1), take no lock,
+ * allocate nothing and make no call.
  *
  * <p>One reservation on the device and one guard table in pinned host memory are made at start and live until {@link #close()}; between them
  * nothing is allocated on the device. Slots start on multiples of 512 bytes. Addresses are numbers for the device: nothing here lets the host
@@ -39,7 +42,7 @@ public final class VramPool extends SlottedPool {
     private static final Logger LOG = LoggerFactory.getLogger(VramPool.class);
 
     private final Device device;
-    private final SlotBook book;
+    private final Book book;
     private final DeviceMemory reservation;
     private final PoolGuards guardMemory;
     private final Memory memory;
@@ -48,8 +51,18 @@ public final class VramPool extends SlottedPool {
     private boolean closed;
 
     VramPool(CudaDevices devices, Device device, List<SizeClass> classes, IntPredicate peers) {
+        this(devices, device, new SlotBook(name(device), classes, SLOT_ALIGNMENT), peers);
+    }
+
+    /** Of blocks that take as many bytes as they need. */
+    static VramPool ofRanges(CudaDevices devices, Device device, SizeClass largest, long bytes, IntPredicate peers) {
+        return new VramPool(devices, device,
+                new RangeBook(name(device), bytes, largest.blockBytes(), largest.count(), SLOT_ALIGNMENT), peers);
+    }
+
+    private VramPool(CudaDevices devices, Device device, Book book, IntPredicate peers) {
         this.device = device;
-        book = new SlotBook("vram" + device.number(), classes, SLOT_ALIGNMENT);
+        this.book = book;
         try {
             reservation = reserve(device, book);
         } catch (CudaException e) {
@@ -68,7 +81,7 @@ public final class VramPool extends SlottedPool {
     }
 
     /** The runtime's error says nothing of what there is: the numbers are looked at first. */
-    private static DeviceMemory reserve(Device device, SlotBook book) {
+    private static DeviceMemory reserve(Device device, Book book) {
         long free = device.freeBytes();
         if (book.bytes() > free) {
             throw new MooncakeException(Kind.OUT_OF_MEMORY, book + " needs " + ByteSize.rounded((double) book.bytes())
@@ -103,6 +116,10 @@ public final class VramPool extends SlottedPool {
 
     @Override
     public String name() {
+        return name(device);
+    }
+
+    private static String name(Device device) {
         return "vram" + device.number();
     }
 
@@ -117,7 +134,7 @@ public final class VramPool extends SlottedPool {
     }
 
     @Override
-    protected SlotBook book() {
+    protected Book book() {
         return book;
     }
 

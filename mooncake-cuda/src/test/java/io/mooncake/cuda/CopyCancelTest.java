@@ -27,7 +27,8 @@ class CopyCancelTest {
     private static final long BYTES = 256 << 10;
     private static final int READS = 4;
     private static final int SEED = 7;
-    private static final int MOST_CYCLES = 40;
+    /** Duty cycles before a cancel, as a power of two: as many are in the first ten as in the last thousand. */
+    private static final int MOST_DOUBLINGS = 13;
     private static final int OUT_OF_MEMORY = 2;
     private static final long NEVER = -1;
 
@@ -105,7 +106,8 @@ class CopyCancelTest {
                 }
                 for (int i = 0; i < READS; i++) {
                     // One a round has no time at all, whatever the machine is doing.
-                    for (int cycles = i == 0 ? 0 : random.nextInt(MOST_CYCLES); cycles > 0; cycles--) {
+                    int most = 1 << random.nextInt(MOST_DOUBLINGS);
+                    for (int cycles = i == 0 ? 0 : random.nextInt(most); cycles > 0; cycles--) {
                         rig.cycle();
                     }
                     readings.get(i).givenUp = true;

@@ -17,6 +17,7 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.registry.LocalRegistry;
@@ -33,6 +34,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiFunction;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -70,6 +72,12 @@ class CudaTiersTest {
     }
 
     private Node start(String name, ThreadingMode threading) throws IOException {
+        return start(name, threading,
+                (devices, device) -> devices.pool(device, List.of(new SizeClass(BLOCK, DEVICE_SLOTS))));
+    }
+
+    private Node start(String name, ThreadingMode threading, BiFunction<CudaDevices, Integer, VramPool> pool)
+            throws IOException {
         CudaDevices devices = CudaDevices.open(CudaConfig.defaults().withChunks(256 << 10, 4).withPeerProbe(false));
         int device = name.equals("a") ? 0 : devices.count() - 1;
         Path own = Files.createDirectories(directory.resolve(name));
@@ -80,7 +88,7 @@ class CudaTiersTest {
                 .poolSize((long) HOST_SLOTS * BLOCK)
                 .evictionPolicy("lru")
                 .fileTier(own, 65L * BLOCK)
-                .vram(() -> devices.pool(device, List.of(new SizeClass(BLOCK, DEVICE_SLOTS))))
+                .vram(() -> pool.apply(devices, device))
                 .addEngine(context -> devices.engine(context, device))
                 .build());
     }
@@ -94,22 +102,30 @@ class CudaTiersTest {
     }
 
     private void write(Node node, int number, Placement placement) {
-        MemorySegment bytes = arena.allocate(BLOCK, 64);
-        for (long at = 0; at < BLOCK; at += Long.BYTES) {
+        write(node, number, BLOCK, placement);
+    }
+
+    private void write(Node node, int number, long length, Placement placement) {
+        MemorySegment bytes = arena.allocate(length, 64);
+        for (long at = 0; at < length; at += Long.BYTES) {
             bytes.set(ValueLayout.JAVA_LONG, at, word(number, at));
         }
-        try (BlockWriter writer = node.store().allocate(id(number), BLOCK, placement)) {
+        try (BlockWriter writer = node.store().allocate(id(number), length, placement)) {
             writer.write(0, Memory.of(bytes));
             writer.commit();
         }
     }
 
     private void assertReadable(Node node, int number) {
+        assertReadable(node, number, BLOCK);
+    }
+
+    private void assertReadable(Node node, int number, long length) {
         MemorySegment bytes = arena.allocate(BLOCK, 64);
         Region region = node.register(Memory.of(bytes), Access.LOCAL_ONLY);
         assertEquals(Outcome.OK, node.store().read(id(number), 0, Piece.WHOLE, region, 0));
         region.close();
-        for (long at = 0; at < BLOCK; at += Long.BYTES) {
+        for (long at = 0; at < length; at += Long.BYTES) {
             assertEquals(word(number, at), bytes.get(ValueLayout.JAVA_LONG, at), "block " + number + " at " + at);
         }
     }
@@ -228,6 +244,35 @@ class CudaTiersTest {
                 assertReadable(a, i);
             }
             assertEquals(0, a.counters().get(Counter.DEMOTIONS_FAILED));
+        }
+    }
+
+    /** By copies inside the device: no byte of it comes to the host meanwhile. */
+    @ParameterizedTest
+    @EnumSource(ThreadingMode.class)
+    void shouldMoveTogetherWhatIsOnADevice(ThreadingMode threading) throws IOException {
+        try (Node a = start("a", threading,
+                (devices, device) -> devices.poolOfRanges(device, new SizeClass(BLOCK, 64), 8L * BLOCK))) {
+            long half = BLOCK / 2;
+            for (int i = 0; i < 16; i++) {
+                write(a, i, half, Placement.VRAM);
+            }
+            announced(a);
+            a.store().evict(List.of(id(0), id(2), id(4), id(6), id(8), id(10), id(12), id(14)));
+            assertEquals(new FreeRanges(4L * BLOCK, 4L * BLOCK, false),
+                    a.mover().compact(Tier.VRAM, Duration.ofSeconds(60)));
+            assertTrue(a.counters().get(Counter.BLOCKS_COMPACTED) >= 4);
+            assertEquals(0, a.counters().get(Counter.BYTES_STAGED));
+            for (int i = 16; i < 20; i++) {
+                write(a, i, Placement.VRAM);
+            }
+            for (int i = 1; i < 20; i += i < 16 ? 2 : 1) {
+                assertOnDevice(a, i, 0);
+            }
+            assertEquals(0, a.counters().get(Counter.BLOCKS_DEMOTED));
+            for (int i = 1; i < 20; i += i < 16 ? 2 : 1) {
+                assertReadable(a, i, i < 16 ? half : BLOCK);
+            }
         }
     }
 }

@@ -9,9 +9,9 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.registry.LocalRegistry;
 import io.mooncake.core.schedule.ActivationPlan;
-import io.mooncake.core.schedule.ActivationPlan.Link;
 import io.mooncake.core.schedule.ActivationPlan.Moment;
 import io.mooncake.core.schedule.ActivationPlan.Use;
+import io.mooncake.core.schedule.LinkMeter;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Transfer;
 import io.mooncake.testing.VirtualLink;
@@ -33,7 +33,6 @@ final class ActivationsRun implements AutoCloseable {
     private static final long BLOCK_BYTES = 16 << 10;
     private static final Duration FOREVER = Duration.ofHours(24);
     private static final int SPARE = 2;
-    private static final int WINDOW = 2;
     private static final TransferOptions MOVES = TransferOptions.DEFAULT.withTimeout(FOREVER);
 
     /** What is decided at each step, and at each arrival. */
@@ -44,17 +43,29 @@ final class ActivationsRun implements AutoCloseable {
         LRU
     }
 
+    /**
+     * A link.
+     *
+     * @param blocksPerStep that it takes, each way
+     * @param delaySteps by which each arrives later
+     */
+    record Speed(double blocksPerStep, double delaySteps) {}
+
+    /** A move on its way. */
+    private record Going(Transfer transfer, long beganNs) {}
+
     private final int blocks;
     private final int slots;
     private final Strategy strategy;
-    private final Link link;
+    private final LinkMeter out = new LinkMeter();
+    private final LinkMeter back = new LinkMeter();
     private final AtomicLong nowNs = new AtomicLong(1);
     private final VirtualLink.Network network;
     private final Node near;
     private final Node far;
     private final BlockView view;
-    private final Map<Integer, Transfer> leaving = new HashMap<>();
-    private final Map<Integer, Transfer> coming = new HashMap<>();
+    private final Map<Integer, Going> leaving = new HashMap<>();
+    private final Map<Integer, Going> coming = new HashMap<>();
     private final Set<Integer> nearBlocks = new HashSet<>();
     private final Set<Integer> farBlocks = new HashSet<>();
     private long wrong;
@@ -65,15 +76,15 @@ final class ActivationsRun implements AutoCloseable {
      *
      * @param blocks that are written
      * @param slots that the near node has for them
-     * @param blocksPerStep of the link, each way
+     * @param speed of the link, which the planner has to find out
      * @param strategy what is decided
      */
-    ActivationsRun(int blocks, int slots, double blocksPerStep, Strategy strategy) {
+    ActivationsRun(int blocks, int slots, Speed speed, Strategy strategy) {
         this.blocks = blocks;
         this.slots = slots;
         this.strategy = strategy;
-        link = new Link(blocksPerStep, WINDOW);
-        network = new VirtualLink.Network(STEP_NS / blocksPerStep / BLOCK_BYTES);
+        network = new VirtualLink.Network(STEP_NS / speed.blocksPerStep / BLOCK_BYTES,
+                (long) (STEP_NS * speed.delaySteps));
         LocalRegistry registry = new LocalRegistry();
         near = start("near", slots, registry);
         try {
@@ -180,7 +191,7 @@ final class ActivationsRun implements AutoCloseable {
             ahead.add(s < blocks ? 1 : -1);
         }
         Moment moment = new Moment(step, slots, uses(nearBlocks, reading), coming.size() + (reading < 0 ? 0 : 1),
-                leaving.size(), farOnly(), coming.size(), ahead, link);
+                leaving.size(), farOnly(), coming.size(), ahead, out.link((double) STEP_NS), back.link((double) STEP_NS));
         ActivationPlan plan = ActivationPlan.of(moment);
         plan.leave().forEach(this::leave);
         plan.come().forEach(this::come);
@@ -204,12 +215,16 @@ final class ActivationsRun implements AutoCloseable {
 
     private void leave(int block) {
         nearBlocks.remove(block);
-        leaving.put(block, near.mover().migrate(List.of(id(block)), far.id(), MOVES));
-        moved++;
+        begin(leaving, out, block, near.mover().migrate(List.of(id(block)), far.id(), MOVES));
     }
 
     private void come(int block) {
-        coming.put(block, near.mover().promote(List.of(id(block)), MOVES));
+        begin(coming, back, block, near.mover().promote(List.of(id(block)), MOVES));
+    }
+
+    private void begin(Map<Integer, Going> way, LinkMeter meter, int block, Transfer transfer) {
+        way.put(block, new Going(transfer, nowNs.get()));
+        meter.begun();
         moved++;
     }
 
@@ -245,22 +260,24 @@ final class ActivationsRun implements AutoCloseable {
         while (idle < 2) {
             idle = near.doWork() + far.doWork() > 0 ? 0 : idle + 1;
         }
-        farBlocks.addAll(ended(leaving));
-        nearBlocks.addAll(ended(coming));
+        farBlocks.addAll(ended(leaving, out));
+        nearBlocks.addAll(ended(coming, back));
     }
 
-    private static Set<Integer> ended(Map<Integer, Transfer> going) {
+    private Set<Integer> ended(Map<Integer, Going> way, LinkMeter meter) {
         Set<Integer> ended = new HashSet<>();
-        going.forEach((block, transfer) -> {
+        way.forEach((block, going) -> {
+            Transfer transfer = going.transfer;
             if (transfer.isDone()) {
                 if (transfer.outcome(0) != Outcome.OK) {
                     throw new IllegalStateException("the move of block " + block + " ended as " + transfer.outcome(0),
                             transfer.cause(0));
                 }
+                meter.ended(going.beganNs, nowNs.get());
                 ended.add(block);
             }
         });
-        ended.forEach(going::remove);
+        ended.forEach(way::remove);
         return ended;
     }
 
@@ -286,17 +303,19 @@ final class ActivationsRun implements AutoCloseable {
      *
      * @return steps
      */
-    static double optimum(int blocks, int slots, double blocksPerStep) {
-        double each = 1 / blocksPerStep;
+    static double optimum(int blocks, int slots, Speed speed) {
+        double each = 1 / speed.blocksPerStep;
         int out = Math.max(0, blocks - slots);
         double now = 0;
+        double gone = 0;
         double[] left = new double[out];
         for (int block = 0; block < blocks; block++) {
             if (block >= slots) {
                 now = Math.max(now, left[block - slots]);
             }
             if (block < out) {
-                left[block] = Math.max(block == 0 ? 0 : left[block - 1], now) + each;
+                gone = Math.max(gone, now) + each;
+                left[block] = gone + speed.delaySteps;
             }
             now += 1;
         }
@@ -307,7 +326,7 @@ final class ActivationsRun implements AutoCloseable {
             if (come >= 0) {
                 // The first to come has the slot of the first that was read.
                 back = Math.max(back, freed[come]) + each;
-                now = Math.max(now, back);
+                now = Math.max(now, back + speed.delaySteps);
             }
             now += 1;
             freed[read] = now;

@@ -3,7 +3,7 @@ package io.mooncake.bench.cli;
 import io.mooncake.bench.cli.DisaggRun.By;
 import io.mooncake.bench.cli.DisaggRun.Round;
 import io.mooncake.bench.cli.DisaggRun.Settings;
-import io.mooncake.bench.engine.EngineChoice;
+import io.mooncake.bench.engine.EngineChoice.Kind;
 import io.mooncake.bench.engine.FirstToken;
 import io.mooncake.core.ThreadingMode;
 import io.mooncake.core.base.ByteSize;
@@ -11,12 +11,10 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
@@ -35,11 +33,8 @@ final class DisaggCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // by picocli
     private CommandSpec spec;
 
-    @Option(names = "--engine", defaultValue = "mini", description = "Which computes: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
-    private EngineChoice.Kind engine = EngineChoice.Kind.MINI;
-
-    @Option(names = "--model", defaultValue = "small", description = "How large: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
-    private EngineChoice.Model model = EngineChoice.Model.SMALL;
+    @Mixin
+    private EngineOptions engine = new EngineOptions();
 
     @Option(names = "--by", defaultValue = "tcp", description = "How blocks come: tcp, shm (copied out of the other process's memory), view (used where they are in"
             + " the other process's memory) rdma, or layers (over TCP straight into the engine's own pages, layer by layer; jlama) (default: ${DEFAULT-VALUE}).")
@@ -63,14 +58,8 @@ final class DisaggCommand implements Callable<Integer> {
     @Option(names = "--block-tokens", paramLabel = "N", defaultValue = "64", description = "Tokens a block (default: ${DEFAULT-VALUE}).")
     private int blockTokens;
 
-    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of weights and prompts (default: ${DEFAULT-VALUE}).")
-    private long seed;
-
     @Mixin
     private NodeOptions nodes = new NodeOptions();
-
-    @Option(names = "--json", paramLabel = "FILE", description = "Writes the figures there too.")
-    private @Nullable Path json;
 
     @Override
     public Integer call() throws IOException {
@@ -96,6 +85,7 @@ final class DisaggCommand implements Callable<Integer> {
         }
         DisaggFigures figures = DisaggFigures.of(rounds, tolerance);
         figures.print(out);
+        Path json = engine.json();
         if (json != null) {
             Map<String, Object> result = toMap();
             result.putAll(figures.toMap());
@@ -111,12 +101,14 @@ final class DisaggCommand implements Callable<Integer> {
         ReplayOptions.within("--prefix", prefix, 0, tokens);
         ReplayOptions.within("--generate", generate, 1, MAX_TOKENS);
         ReplayOptions.within("--block-tokens", blockTokens, 1, MAX_TOKENS);
-        if (by == By.LAYERS && engine == EngineChoice.Kind.MINI) {
-            throw new BadInputException("--by = layers: engine mini has no pages of its own; use --engine jlama");
+        if (by == By.LAYERS && engine.kind() != Kind.JLAMA) {
+            throw new BadInputException("--by = layers: engine " + EngineOptions.name(engine.kind())
+                    + " has no pages that others may write into; use --engine jlama");
         }
-        Json.checkWritable(json);
-        return new Settings(new EngineChoice(engine, model, blockTokens, seed), by,
-                nodes.settings(ThreadingMode.SHARED).serving(), prompts + warmUp, tokens, prefix, generate, seed);
+        Json.checkWritable(engine.json());
+        return new Settings(engine.choice(blockTokens), by,
+                nodes.settings(ThreadingMode.SHARED).serving(), prompts + warmUp, tokens, prefix, generate,
+                engine.seed());
     }
 
     private static void print(PrintWriter out, String name, Round round, float tolerance) {
@@ -137,17 +129,13 @@ final class DisaggCommand implements Callable<Integer> {
     }
 
     private Map<String, Object> toMap() {
-        Map<String, Object> map = new LinkedHashMap<>();
-        map.put("command", "disagg");
-        map.put("engine", engine.name().toLowerCase(Locale.ROOT));
-        map.put("model", model.name().toLowerCase(Locale.ROOT));
-        map.put("by", by.name().toLowerCase(Locale.ROOT));
+        Map<String, Object> map = engine.report("disagg");
+        map.put("by", EngineOptions.name(by));
         map.put("prompts", prompts);
         map.put("tokens", tokens);
         map.put("prefix", prefix);
         map.put("generate", generate);
         map.put("blockTokens", blockTokens);
-        map.put("seed", seed);
         return map;
     }
 }

@@ -7,9 +7,11 @@ import io.mooncake.bench.engine.EngineChoice;
 import io.mooncake.bench.engine.Session;
 import io.mooncake.core.Node;
 import io.mooncake.core.NodeConfig;
+import io.mooncake.core.NodeConfigBuilder;
 import io.mooncake.core.Reach;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.BlockId;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -32,6 +34,8 @@ import java.util.function.BooleanSupplier;
  *                                               answer words   it knew so many changes of that node before it began
  *   changes                                     changes n      everything that it published is announced by then
  *   evict BLOCK tokens                          evicted n      that block of those tokens
+ *   damage BLOCK tokens                         damaged n      a bit of that block of those tokens is another one, and nobody was told; not
+ *                                                              where memory is shared
  *   explain tokens [NAME#LIFE=n]                explained in words by which way their first block comes
  * </pre>
  */
@@ -43,11 +47,13 @@ final class DisaggProcess {
     private final Node node;
     private final Engine engine;
     private final EngineAdapter adapter;
+    private final Damage damage;
     private final PrintStream out;
 
-    private DisaggProcess(Node node, Engine engine, DisaggRun.By by, PrintStream out) {
+    private DisaggProcess(Node node, Engine engine, DisaggRun.By by, Damage damage, PrintStream out) {
         this.node = node;
         this.engine = engine;
+        this.damage = damage;
         this.out = out;
         adapter = by == DisaggRun.By.LAYERS
                 ? EngineAdapter.byLayers(engine, node, blocks -> say("pulling " + blocks))
@@ -65,14 +71,17 @@ final class DisaggProcess {
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
         try (Engine engine = EngineChoice.ofText(args[3]).create()) {
             long blockBytes = engine.layout().blockBytes();
-            NodeConfig config = NodeSettings.ofArgs(List.of(args).subList(4, args.length))
-                    .applyTo(NodeConfig.builder(args[0]))
+            NodeSettings settings = NodeSettings.ofArgs(List.of(args).subList(4, args.length));
+            NodeConfigBuilder builder = settings.applyTo(NodeConfig.builder(args[0]))
                     .blockSize(blockBytes)
                     .poolSize((Long.parseLong(args[1]) + SPARE) * blockBytes)
-                    .spareSlots(SPARE)
-                    .build();
-            try (Node node = Node.start(config)) {
-                DisaggProcess process = new DisaggProcess(node, engine, DisaggRun.By.valueOf(args[2]), out);
+                    .spareSlots(SPARE);
+            Damage damage = new Damage();
+            if (NodeConfig.SHARED_MEMORY_OFF.equals(settings.more().get("sharedMemory"))) {
+                builder.memory(damage);
+            }
+            try (Node node = Node.start(builder.build())) {
+                DisaggProcess process = new DisaggProcess(node, engine, DisaggRun.By.valueOf(args[2]), damage, out);
                 process.say("node " + node.id() + " " + node.health().clusterAddress().orElseThrow() + " "
                         + engine.tolerance() + " " + engine.describe());
                 BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -113,16 +122,19 @@ final class DisaggProcess {
                 await(() -> node.store().awaitAnnounced(KNOWN), "its own blocks");
                 yield "changes " + node.changesKnown(node.id());
             }
-            case "evict" -> "evicted " + node.store()
-                    .evict(List.of(engine.chain()
-                            .ids(Answer.parsed(words.get(2)))
-                            .get(Integer.parseInt(words.get(1)))));
+            case "evict" -> "evicted " + node.store().evict(List.of(block(words)));
+            case "damage" -> "damaged " + damage.flip(node, block(words));
             case "explain" -> {
                 words.stream().skip(2).forEach(this::awaitChanges);
                 yield "explained " + node.store().explain(engine.chain().ids(Answer.parsed(words.get(1))).getFirst());
             }
             default -> throw new IllegalArgumentException("asked for " + words);
         };
+    }
+
+    /** The block of those tokens that is named. */
+    private BlockId block(List<String> words) {
+        return engine.chain().ids(Answer.parsed(words.get(2))).get(Integer.parseInt(words.get(1)));
     }
 
     private void awaitChanges(String known) {

@@ -132,6 +132,12 @@ final class EngineSeat implements AutoCloseable {
         return expect("evicted").getFirst().equals("1");
     }
 
+    /** Turns one bit of one block of a prompt over, past the store; whether it could. */
+    boolean damage(int block, int... prompt) throws IOException {
+        say("damage " + block + " " + Answer.joined(prompt));
+        return expect("damaged").getFirst().equals("1");
+    }
+
     /** By which way a prompt's first block, which another one has published, would come there; in words. */
     String explain(EngineSeat other, int... prompt) throws IOException {
         say("explain " + Answer.joined(prompt) + known(other));

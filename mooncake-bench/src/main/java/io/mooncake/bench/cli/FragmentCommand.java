@@ -35,6 +35,9 @@ final class FragmentCommand implements Callable<Integer> {
     @Option(names = "--pool", paramLabel = "SIZE", defaultValue = "256MiB", converter = SizeConverter.class, description = "Bytes of the pool (default: ${DEFAULT-VALUE}).")
     private long pool;
 
+    @Option(names = "--vram", paramLabel = "KIND", description = "The pool is above host memory: cuda = on a GPU, dram = host memory that stands in for one; then all readers are at the node itself (default: the pool is host memory).")
+    private ReplayVram.@Nullable Kind vram;
+
     @Option(names = "--longest", paramLabel = "SIZE", defaultValue = "8MiB", converter = SizeConverter.class, description = "Bytes of the longest block; the shortest has a 64th of them (default: ${DEFAULT-VALUE}).")
     private long longest;
 
@@ -58,9 +61,13 @@ final class FragmentCommand implements Callable<Integer> {
             throw new BadInputException(
                     "--longest = " + ByteSize.format(longest) + " must be at least 4KiB, and at most an 8th of --pool");
         }
+        if (vram != null) {
+            vram.check();
+            ReplayOptions.within("--readers", readers, 1, 64);
+        }
         Json.checkWritable(json);
         FreeMemory.read(Path.of("/")).check(pool + 3 * longest, "--pool");
-        try (FragmentRun run = new FragmentRun(pool, longest, seed)) {
+        try (FragmentRun run = new FragmentRun(pool, longest, seed, vram)) {
             return run(run);
         }
     }
@@ -76,8 +83,8 @@ final class FragmentCommand implements Callable<Integer> {
         List<String> faults = run.faults();
         boolean met = after.longest() >= TARGET * after.bytes();
         PrintWriter out = spec.commandLine().getOut();
-        out.printf("%,d writes and evictions, %,d blocks left in a pool of %s%n", steps, run.blocks(),
-                ByteSize.format(pool));
+        out.printf("%,d writes and evictions, %,d blocks left in a pool of %s%s%n", steps, run.blocks(),
+                ByteSize.format(pool), vram == null ? "" : " of tier VRAM");
         print(out, "fragmented", before);
         print(out, "after an idle window", after);
         out.printf(Locale.ROOT, "%-44s %12.3f  %s%n", "share of the longest range, at least " + TARGET, share(after),
@@ -110,6 +117,7 @@ final class FragmentCommand implements Callable<Integer> {
         Map<String, Object> map = new LinkedHashMap<>();
         map.put("command", "fragment");
         map.put("pool", pool);
+        map.put("vram", vram == null ? null : vram.toString());
         map.put("longest", longest);
         map.put("operations", operations);
         map.put("readers", readers);

@@ -3,6 +3,8 @@ package io.mooncake.bench.cli;
 import io.mooncake.core.BlockStore;
 import io.mooncake.core.Node;
 import io.mooncake.core.NodeConfig;
+import io.mooncake.core.NodeConfigBuilder;
+import io.mooncake.core.Placement;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.block.BlockId;
@@ -10,6 +12,8 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.FreeRanges;
+import io.mooncake.core.block.Tier;
+import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.registry.LocalRegistry;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.Outcome;
@@ -26,17 +30,21 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 
 /**
- * A node whose blocks take as many bytes as they need, fragmented by writing and evicting at random, and left alone then while everything is
- * read, there and by another node. One thread, and those that read.
+ * A node whose blocks take as many bytes as they need, in host memory or on a device, fragmented by writing and evicting at random, and left alone
+ * then while everything is read, there and, of host memory, by another node. One thread, and those that read.
  */
 final class FragmentRun implements AutoCloseable {
     private static final int LEAST_SHARE = 64;
 
     private final long poolBytes;
     private final long longest;
+    private final Placement placement;
     private final SplittableRandom random;
+    private final Arena arena = Arena.ofShared();
+    private final MemorySegment scratch;
     private final Node node;
     private final Node reader;
     private final Map<Integer, Long> lengths = new HashMap<>();
@@ -53,19 +61,24 @@ final class FragmentRun implements AutoCloseable {
      *
      * @param poolBytes of it
      * @param longest bytes of the longest block; the shortest has a 64th of that
+     * @param seed of what is random
+     * @param vram where the pool is; null = in host memory
      */
-    FragmentRun(long poolBytes, long longest, long seed) {
+    FragmentRun(long poolBytes, long longest, long seed, ReplayVram.@Nullable Kind vram) {
         this.poolBytes = poolBytes;
         this.longest = longest;
+        placement = vram == null ? Placement.DRAM : Placement.VRAM;
         random = new SplittableRandom(seed);
+        scratch = arena.allocate(longest, Long.BYTES);
         LocalRegistry registry = new LocalRegistry();
-        node = Node.start(NodeConfig.builder("fragmented")
-                .registry(registry)
-                .blockSize(longest)
-                .leastBlock(longest / LEAST_SHARE)
-                .poolSize(poolBytes)
-                .checksums(true)
-                .build());
+        NodeConfigBuilder builder = NodeConfig.builder("fragmented").registry(registry).blockSize(longest);
+        if (vram == null) {
+            builder.leastBlock(longest / LEAST_SHARE).poolSize(poolBytes).checksums(true);
+        } else {
+            int most = (int) (poolBytes / (longest / LEAST_SHARE));
+            vram.setRanges(builder.poolSize(2 * longest), new SizeClass(longest, most), poolBytes);
+        }
+        node = Node.start(builder.build());
         reader = Node.start(
                 NodeConfig.builder("reader").registry(registry).blockSize(longest).poolSize(2 * longest).build());
     }
@@ -75,7 +88,7 @@ final class FragmentRun implements AutoCloseable {
     }
 
     FreeRanges free() {
-        return node.freeRanges();
+        return node.freeRanges(placement.tier());
     }
 
     long moved() {
@@ -131,8 +144,10 @@ final class FragmentRun implements AutoCloseable {
 
     private void write(long length) {
         int block = written++;
-        try (BlockWriter writer = node.store().allocate(id(block), length)) {
-            Content.fill(writer.segment().asSlice(0, length), block, block);
+        MemorySegment bytes = scratch.asSlice(0, length);
+        Content.fill(bytes, block, block);
+        try (BlockWriter writer = node.store().allocate(id(block), length, placement)) {
+            writer.write(0, Memory.of(bytes));
             writer.commit();
         }
         lengths.put(block, length);
@@ -146,16 +161,28 @@ final class FragmentRun implements AutoCloseable {
         node.store().awaitAnnounced(Duration.ofSeconds(30));
     }
 
-    /** From now on all blocks are read, again and again, by so many threads here and one at another node, and compared to the byte. */
+    /**
+     * From now on all blocks are read, again and again, by so many threads here, in place or copied from the device, and one at another node, where it
+     * would not have them brought into host memory first; and compared to the byte.
+     */
     void beginReading(int threads) {
         List<Integer> blocks = List.copyOf(lengths.keySet());
         node.store().awaitAnnounced(Duration.ofSeconds(30));
         for (int i = 0; i < threads; i++) {
             SplittableRandom own = random.split();
-            readers.add(Thread.ofPlatform().start(() -> readHere(blocks, own)));
+            readers.add(Thread.ofPlatform()
+                    .start(() -> {
+                        if (placement.tier() == Tier.VRAM) {
+                            copy(node, blocks, own);
+                        } else {
+                            readHere(blocks, own);
+                        }
+                    }));
         }
-        SplittableRandom own = random.split();
-        readers.add(Thread.ofPlatform().start(() -> readThere(blocks, own)));
+        if (placement.tier() == Tier.DRAM) {
+            SplittableRandom own = random.split();
+            readers.add(Thread.ofPlatform().start(() -> copy(reader, blocks, own)));
+        }
     }
 
     private void readHere(List<Integer> blocks, SplittableRandom own) {
@@ -175,11 +202,11 @@ final class FragmentRun implements AutoCloseable {
         }
     }
 
-    private void readThere(List<Integer> blocks, SplittableRandom own) {
-        BlockStore store = reader.store();
+    private void copy(Node by, List<Integer> blocks, SplittableRandom own) {
+        BlockStore store = by.store();
         try (Arena arena = Arena.ofShared()) {
             MemorySegment memory = arena.allocate(longest, 64);
-            try (Region region = reader.register(Memory.of(memory), Access.LOCAL_ONLY)) {
+            try (Region region = by.register(Memory.of(memory), Access.LOCAL_ONLY)) {
                 while (!over.get()) {
                     int block = blocks.get(own.nextInt(blocks.size()));
                     List<BlockRef> there = store.locations(id(block));
@@ -189,12 +216,12 @@ final class FragmentRun implements AutoCloseable {
                     } else if (outcome == Outcome.STALE) {
                         stale.incrementAndGet();
                     } else {
-                        faults.add("block " + block + " read from there: " + outcome);
+                        faults.add("block " + block + " read by " + by.id() + ": " + outcome);
                     }
                 }
             }
         } catch (RuntimeException e) {
-            faults.add("reading from there: " + e);
+            faults.add("reading by " + by.id() + ": " + e);
         }
     }
 
@@ -232,5 +259,6 @@ final class FragmentRun implements AutoCloseable {
         over.set(true);
         reader.close();
         node.close();
+        arena.close();
     }
 }

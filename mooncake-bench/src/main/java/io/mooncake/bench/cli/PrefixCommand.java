@@ -3,7 +3,6 @@ package io.mooncake.bench.cli;
 import io.mooncake.bench.cli.PrefixRun.Settings;
 import io.mooncake.bench.cli.PrefixRun.Turn;
 import io.mooncake.bench.engine.Engine;
-import io.mooncake.bench.engine.EngineChoice;
 import io.mooncake.bench.engine.FirstToken;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -15,8 +14,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.function.ToLongFunction;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
@@ -31,11 +30,8 @@ final class PrefixCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // by picocli
     private CommandSpec spec;
 
-    @Option(names = "--engine", defaultValue = "mini", description = "Which computes: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
-    private EngineChoice.Kind engine = EngineChoice.Kind.MINI;
-
-    @Option(names = "--model", defaultValue = "small", description = "How large: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
-    private EngineChoice.Model model = EngineChoice.Model.SMALL;
+    @Mixin
+    private EngineOptions engine = new EngineOptions();
 
     @Option(names = "--nodes", split = ",", defaultValue = "1,2", description = "Numbers of nodes, one after the other (default: ${DEFAULT-VALUE}).")
     private List<Integer> nodes = List.of();
@@ -58,12 +54,6 @@ final class PrefixCommand implements Callable<Integer> {
     @Option(names = "--block-tokens", paramLabel = "N", defaultValue = "16", description = "Tokens a block (default: ${DEFAULT-VALUE}).")
     private int blockTokens;
 
-    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of weights and of what is said (default: ${DEFAULT-VALUE}).")
-    private long seed;
-
-    @Option(names = "--json", paramLabel = "FILE", description = "Writes the figures there too.")
-    private @Nullable Path json;
-
     @Override
     public Integer call() throws IOException {
         Settings settings = settings();
@@ -71,7 +61,7 @@ final class PrefixCommand implements Callable<Integer> {
         List<Map<String, Object>> figures = new ArrayList<>();
         boolean equal = true;
         float tolerance;
-        try (Engine computes = new EngineChoice(engine, model, blockTokens, seed).create()) {
+        try (Engine computes = engine.choice(blockTokens).create()) {
             out.println(computes.describe());
             tolerance = computes.tolerance();
             for (int count : nodes) {
@@ -82,6 +72,7 @@ final class PrefixCommand implements Callable<Integer> {
         }
         out.printf("%nlogits and tokens: %s%n", equal ? "the same as computed in one go" : "DIFFERENT");
         out.flush();
+        Path json = engine.json();
         if (json != null) {
             Map<String, Object> result = toMap();
             result.put("figures", figures);
@@ -102,8 +93,8 @@ final class PrefixCommand implements Callable<Integer> {
         ReplayOptions.within("--user", user, 1, 10_000);
         ReplayOptions.within("--generate", generate, 1, 10_000);
         ReplayOptions.within("--block-tokens", blockTokens, 1, 10_000);
-        Json.checkWritable(json);
-        return new Settings(conversations, turns, system, user, generate, seed);
+        Json.checkWritable(engine.json());
+        return new Settings(conversations, turns, system, user, generate, engine.seed());
     }
 
     /** All turns of all conversations, each conversation's turn after the other's; whether all were right. */
@@ -167,17 +158,13 @@ final class PrefixCommand implements Callable<Integer> {
     }
 
     private Map<String, Object> toMap() {
-        Map<String, Object> map = new LinkedHashMap<>();
-        map.put("command", "prefix");
-        map.put("engine", engine.name().toLowerCase(Locale.ROOT));
-        map.put("model", model.name().toLowerCase(Locale.ROOT));
+        Map<String, Object> map = engine.report("prefix");
         map.put("conversations", conversations);
         map.put("turns", turns);
         map.put("system", system);
         map.put("user", user);
         map.put("generate", generate);
         map.put("blockTokens", blockTokens);
-        map.put("seed", seed);
         return map;
     }
 }

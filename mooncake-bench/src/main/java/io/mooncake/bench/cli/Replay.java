@@ -33,9 +33,10 @@ interface Replay extends AutoCloseable {
      * Kills the processes of all nodes, as {@code kill -9} does, and starts them again: they have what their files kept. What they have to
      * say until then is in {@link #nodes} all the same.
      *
+     * @return how many blocks those are
      * @throws IOException when one of them cannot be started
      */
-    default void restart() throws IOException {
+    default long restart() throws IOException {
         throw new UnsupportedOperationException("nodes of this process are not killed");
     }
 

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.locks.LockSupport;
@@ -206,7 +207,7 @@ final class ReplayCommand implements Callable<Integer> {
                 run.pass(requested, pace, progress);
                 stats.passEnded(System.nanoTime() - start, run.memory());
                 if (restart && pass + 1 < options.passes()) {
-                    run.restart();
+                    restart(run, progress, err);
                 }
             }
             progress.clear();
@@ -222,6 +223,16 @@ final class ReplayCommand implements Callable<Integer> {
             }
         }
         return stats.verificationErrors() + stats.failures() == 0 ? Main.OK : Main.FAILED;
+    }
+
+    /** Files are read and proven whole before a block of theirs is found: that takes its time, in which nothing else is said. */
+    private static void restart(Replay run, Progress progress, PrintWriter err) throws IOException {
+        progress.clear();
+        long start = System.nanoTime();
+        long recovered = run.restart();
+        err.printf(Locale.ROOT, "killed all processes and started them again in %.1f s: %,d blocks were in their files%n",
+                (System.nanoTime() - start) / 1e9, recovered);
+        err.flush();
     }
 
     private Map<String, Object> source() {

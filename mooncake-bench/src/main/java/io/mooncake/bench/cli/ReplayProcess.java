@@ -28,7 +28,7 @@ import java.util.stream.Collectors;
  * <pre>
  *   is told                                      says
  *                                                node NAME#LIFE host:port         where others find its cluster
- *   meet COUNT                                   met changes                      it knows so many nodes, and has announced what it has
+ *   meet COUNT                                   met changes blocks               it knows so many nodes, and has announced what its file had
  *   serve PATH hash,hash,... [NAME#LIFE=n ...]   served run ns changes report     served after it knew so many changes of these nodes
  *   memory                                       memory heap direct native resident
  *   report                                       path PATH words, writes words, errors wrong failed gone, usage used quarantined free,
@@ -92,7 +92,8 @@ final class ReplayProcess {
                     throw new MooncakeException(MooncakeException.Kind.TIMEOUT,
                             node().id() + " did not announce what is in its file within " + KNOWN.toSeconds() + " s");
                 }
-                out.println("met " + node().changesKnown(node().id()));
+                out.println("met " + node().changesKnown(node().id()) + " "
+                        + node().counters().get(Counter.BLOCKS_RECOVERED));
             }
             case "serve" -> out.println(serve(words));
             case "memory" -> {

@@ -64,33 +64,38 @@ final class ReplayProcesses implements Replay {
         this.stats = stats;
         versions = new Versions(stats);
         try {
-            startAll();
+            long _ = startAll();
         } catch (IOException | RuntimeException | Error e) {
             close();
             throw e;
         }
     }
 
-    private void startAll() throws IOException {
+    /** Blocks that they had in their files. */
+    private long startAll() throws IOException {
         // The first one's port is known before it starts, so that it waits for nobody else.
         String first = "127.0.0.1:" + OneHost.freePorts(1).getFirst();
         start(first, first);
-        String met = hello(seats.getFirst());
+        String there = hello(seats.getFirst());
         // One after the other, so that they do not begin as several clusters.
         for (int i = 1; i < options.nodes(); i++) {
-            start(met, "127.0.0.1:0");
+            start(there, "127.0.0.1:0");
             hello(seats.get(i));
         }
+        long recovered = 0;
         for (Seat seat : seats) {
             say(seat, "meet " + options.nodes());
             // What it has from before is known to itself by now.
-            seat.changes = Long.parseLong(expect(seat, "met").get(1));
+            List<String> met = expect(seat, "met");
+            seat.changes = Long.parseLong(met.get(1));
+            recovered += Long.parseLong(met.get(2));
         }
         lives++;
+        return recovered;
     }
 
     @Override
-    public void restart() throws IOException {
+    public long restart() throws IOException {
         past.addAll(report());
         stats.mark();
         for (Seat seat : seats) {
@@ -99,7 +104,7 @@ final class ReplayProcesses implements Replay {
         }
         close();
         seats.clear();
-        startAll();
+        return startAll();
     }
 
     private void start(String discovery, String bind) {

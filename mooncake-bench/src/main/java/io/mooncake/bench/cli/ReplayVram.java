@@ -23,7 +23,30 @@ record ReplayVram(Kind kind, int blocks) {
         /** Host memory that stands in for a device's. */
         DRAM,
         /** Memory of a GPU, or of what is found in the place of the CUDA runtime; nodes take the GPUs by turns. */
-        CUDA
+        CUDA;
+
+        /**
+         * Looks whether there is one.
+         *
+         * @throws BadInputException with what is missing
+         */
+        void check() {
+            Throwable why = this == CUDA ? Cuda.unavailabilityCause() : null;
+            if (why != null) {
+                throw new BadInputException("--vram = cuda: " + why.getMessage(), why);
+            }
+        }
+
+        /** Gives a node such a pool, whose blocks take as many bytes as they need. */
+        void setRanges(NodeConfigBuilder builder, SizeClass largest, long bytes) {
+            if (this == DRAM) {
+                builder.vram(() -> HostTier.ofRanges(Tier.VRAM, largest.count(), bytes, largest.blockBytes()));
+                return;
+            }
+            CudaDevices devices = CudaDevices.open(CudaConfig.defaults().withPeerProbe(false));
+            builder.vram(() -> devices.poolOfRanges(0, largest, bytes))
+                    .addEngine(context -> devices.engine(context, 0));
+        }
     }
 
     private static final String KIND = "vram";
@@ -37,10 +60,7 @@ record ReplayVram(Kind kind, int blocks) {
      * @throws BadInputException with what is missing
      */
     ReplayVram {
-        Throwable why = kind == Kind.CUDA ? Cuda.unavailabilityCause() : null;
-        if (why != null) {
-            throw new BadInputException("--vram = cuda: " + why.getMessage(), why);
-        }
+        kind.check();
     }
 
     /** Slots for that many blocks. */

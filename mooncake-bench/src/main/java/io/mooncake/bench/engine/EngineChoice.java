@@ -2,6 +2,7 @@ package io.mooncake.bench.engine;
 
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Which engine, and how large. Immutable.
@@ -21,7 +22,9 @@ public record EngineChoice(Kind kind, Model model, int blockTokens, long seed) {
         /** {@link MiniEngine}. */
         MINI,
         /** {@link JlamaEngine}. */
-        JLAMA
+        JLAMA,
+        /** {@link LlamaCppEngine}. */
+        LLAMACPP
     }
 
     /** How large a model. */
@@ -33,6 +36,15 @@ public record EngineChoice(Kind kind, Model model, int blockTokens, long seed) {
     }
 
     /**
+     * Why it can't be made on this machine, by a JVM with its {@link #jvmFlags}.
+     *
+     * @return one sentence; null where it can
+     */
+    public @Nullable String failure() {
+        return kind == Kind.LLAMACPP ? LlamaCppEngine.failure() : null;
+    }
+
+    /**
      * Makes it.
      *
      * @return to be closed
@@ -41,6 +53,7 @@ public record EngineChoice(Kind kind, Model model, int blockTokens, long seed) {
         return switch (kind) {
             case MINI -> MiniEngine.of(model, seed, blockTokens);
             case JLAMA -> JlamaEngine.of(model, seed, blockTokens);
+            case LLAMACPP -> LlamaCppEngine.of(model, seed, blockTokens);
         };
     }
 
@@ -52,7 +65,7 @@ public record EngineChoice(Kind kind, Model model, int blockTokens, long seed) {
     public int vocabulary() {
         return switch (kind) {
             case MINI -> MiniEngine.vocabulary(model);
-            case JLAMA -> JlamaShape.of(model).vocabulary();
+            case JLAMA, LLAMACPP -> LlamaShape.of(model).vocabulary();
         };
     }
 
@@ -62,7 +75,11 @@ public record EngineChoice(Kind kind, Model model, int blockTokens, long seed) {
      * @return for its command line
      */
     public List<String> jvmFlags() {
-        return kind == Kind.JLAMA ? JLAMA_FLAGS : List.of();
+        return switch (kind) {
+            case MINI -> List.of();
+            case JLAMA -> JLAMA_FLAGS;
+            case LLAMACPP -> List.of("--enable-native-access=ALL-UNNAMED");
+        };
     }
 
     /**

@@ -34,17 +34,17 @@ public final class JlamaEngine implements Engine {
     /** A batch of other tokens adds its products up in another order. */
     private static final float TOLERANCE = 1e-5f;
 
-    private final JlamaShape shape;
+    private final LlamaShape shape;
     private final Layered model;
     private final Layout layout;
     private final PrefixChain chain;
 
-    private JlamaEngine(JlamaShape shape, long seed, int blockTokens) {
+    private JlamaEngine(LlamaShape shape, long seed, int blockTokens) {
         this.shape = shape;
         LlamaConfig config = new LlamaConfig(shape.context(), shape.width(), shape.hidden(), shape.heads(),
                 shape.kvHeads(), shape.layers(), 1e-5f, shape.vocabulary(), 0, 1, ActivationFunction.Type.SILU, null,
                 null);
-        model = new Layered(config, SafeTensorSupport.readWeights(JlamaWeights.safetensors(shape, seed)));
+        model = new Layered(config, SafeTensorSupport.readWeights(Safetensors.of(shape, seed)));
         layout = new Layout(shape.layers(), 2, blockTokens, (long) shape.kvWidth() * Float.BYTES, "f32");
         chain = new PrefixChain("jlama " + shape + " seed " + seed, layout, BUILD, "");
     }
@@ -64,7 +64,7 @@ public final class JlamaEngine implements Engine {
             throw new MooncakeException(Kind.CONFIG_ERROR,
                     "engine jlama: start java with " + String.join(" ", EngineChoice.JLAMA_FLAGS));
         }
-        return new JlamaEngine(JlamaShape.of(model), seed, blockTokens);
+        return new JlamaEngine(LlamaShape.of(model), seed, blockTokens);
     }
 
     @Override

@@ -6,7 +6,9 @@
  *                  │              │
  *                  │              └─▶ Engine.Context    attach(block), compute(tokens), copyOut(block)
  *                  └─▶ BlockStore                            │
- *                                                            └ MiniEngine: KvPages are the views themselves, MiniLlama computes
+ *                                                            ├ MiniEngine: KvPages are the views themselves, MiniLlama computes
+ *                                                            ├ JlamaEngine: rows between blocks and Jlama's pages; LayeredPull into those
+ *                                                            └ LlamaCppEngine: LlamaState between blocks and llama.cpp's state (.ffi)
  * </pre>
  */
 @NullMarked

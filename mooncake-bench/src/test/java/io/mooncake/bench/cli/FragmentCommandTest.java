@@ -8,11 +8,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** The command {@code fragment}, and what it is to show. */
 @Timeout(240)
@@ -20,9 +21,10 @@ final class FragmentCommandTest {
     private static final long MIB = 1 << 20;
 
     @ParameterizedTest
-    @ValueSource(longs = {1, 2, 3})
-    void shouldMakeOneRangeOfWhatIsFreeWhileEverythingIsRead(long seed) throws InterruptedException {
-        try (FragmentRun run = new FragmentRun(32 * MIB, 2 * MIB, seed)) {
+    @CsvSource({"1,", "2,", "3,", "4, DRAM", "5, DRAM"})
+    void shouldMakeOneRangeOfWhatIsFreeWhileEverythingIsRead(long seed, ReplayVram.@Nullable Kind vram)
+            throws InterruptedException {
+        try (FragmentRun run = new FragmentRun(32 * MIB, 2 * MIB, seed, vram)) {
             run.fragment(400);
             FreeRanges before = run.free();
             assertTrue(before.longest() < before.bytes() / 2, before::toString);
@@ -51,5 +53,7 @@ final class FragmentCommandTest {
     void shouldRefuseBlocksThatAreTooLong() {
         CliRun run = CliRun.of("fragment", "--pool", "16MiB", "--longest", "4MiB");
         assertEquals(Main.BAD_INPUT, run.exitCode(), run::out);
+        CliRun nobody = CliRun.of("fragment", "--vram", "dram", "--readers", "0");
+        assertEquals(Main.BAD_INPUT, nobody.exitCode(), nobody::out);
     }
 }

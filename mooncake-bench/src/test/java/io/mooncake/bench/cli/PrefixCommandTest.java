@@ -2,12 +2,15 @@ package io.mooncake.bench.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.mooncake.bench.cli.PrefixRun.Settings;
 import io.mooncake.bench.cli.PrefixRun.Turn;
+import io.mooncake.bench.engine.Engine;
+import io.mooncake.bench.engine.EngineChoice;
+import io.mooncake.bench.engine.EngineChoice.Kind;
 import io.mooncake.bench.engine.EngineChoice.Model;
 import io.mooncake.bench.engine.FirstToken;
-import io.mooncake.bench.engine.MiniEngine;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,7 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Conversations of several turns. */
 @Timeout(120)
@@ -24,9 +27,11 @@ class PrefixCommandTest {
     private static final Settings SETTINGS = new Settings(2, 3, 2 * BLOCK_TOKENS, BLOCK_TOKENS + 1, BLOCK_TOKENS, 9);
 
     @ParameterizedTest
-    @ValueSource(ints = {1, 2})
-    void shouldComputeOnlyWhatATurnAdds(int nodes) {
-        try (MiniEngine engine = MiniEngine.of(Model.TINY, 9, BLOCK_TOKENS);
+    @CsvSource({"MINI, 1", "MINI, 2", "LLAMACPP, 2"})
+    void shouldComputeOnlyWhatATurnAdds(Kind kind, int nodes) {
+        EngineChoice choice = new EngineChoice(kind, Model.TINY, BLOCK_TOKENS, 9);
+        assumeTrue(choice.failure() == null, choice::failure);
+        try (Engine engine = choice.create();
                 PrefixRun run = new PrefixRun(SETTINGS, nodes, engine)) {
             int known = 0;
             for (int turn = 0; turn < SETTINGS.turns(); turn++) {

@@ -37,9 +37,14 @@ final class ReplayTiersTest {
     }
 
     private String run(String... more) throws IOException {
+        CliRun _ = ended(more);
+        return figures();
+    }
+
+    private CliRun ended(String... more) {
         CliRun run = CliRun.of(args(more).toArray(String[]::new));
         assertEquals(Main.OK, run.exitCode(), () -> run.out() + run.err());
-        return figures();
+        return run;
     }
 
     private String figures() throws IOException {
@@ -113,8 +118,13 @@ final class ReplayTiersTest {
 
     @Test
     void shouldFindInTheFilesWhatWasThereBeforeAllProcessesWereKilled() throws IOException {
-        String text = run("--processes", "3", "--tiers", "--file-capacity", "300", "--passes", "2", "--restart");
-        assertTrue(number(text, "BLOCKS_RECOVERED") > 0, text);
+        CliRun run = ended("--processes", "3", "--tiers", "--file-capacity", "300", "--passes", "2", "--restart");
+        String text = figures();
+        Matcher told = Pattern.compile("started them again in [0-9.]+ s: ([0-9,]+) blocks were in their files")
+                .matcher(run.err());
+        assertTrue(told.find(), run::err);
+        long recovered = Long.parseLong(told.group(1).replace(",", ""));
+        assertTrue(recovered > 0 && recovered >= number(text, "BLOCKS_RECOVERED"), text);
         assertEquals(0, number(text, "BLOCKS_DAMAGED"), text);
         // What was told last is of the pass after the restart.
         String after = text.substring(text.lastIndexOf("LOCAL_VIEW"));

@@ -16,6 +16,8 @@ public enum Counter {
     BLOCKS_COPIED_OUT,
     /** Blocks that were handed over to other nodes, and left this one. */
     BLOCKS_HANDED_OVER,
+    /** Copies of other nodes' blocks that were begun because the blocks were read often from here. */
+    HOT_REPLICAS,
     /** Plans of this node of which every step was done. */
     PLANS_COMPLETED,
     /** Plans of this node that failed. */

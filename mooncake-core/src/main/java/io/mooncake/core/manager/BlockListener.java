@@ -33,7 +33,7 @@ public interface BlockListener {
     void onEvicted(BlockRef ref, @Nullable BlockRef left, EvictReason reason);
 
     /**
-     * A block that was reported written is in another place of its tier now: nothing else has changed.
+     * What others are to ask for is in another place of its tier now: nothing else has changed.
      *
      * @param from where it was
      * @param to where it is

@@ -36,6 +36,7 @@ public final class BlockManager {
     private final Writers writers;
     private final Closing closing;
     private final GuardPins guards;
+    private final Replicas replicas;
     private final AtomicLong lastTouch;
 
     /**
@@ -52,6 +53,7 @@ public final class BlockManager {
         writers = new Writers(table, config, holds, caretaker);
         closing = new Closing(table, config, holds, caretaker);
         guards = new GuardPins(table);
+        replicas = new Replicas(table, caretaker.evictor());
         lastTouch = new AtomicLong(config.nanoClock().getAsLong());
     }
 
@@ -533,6 +535,15 @@ public final class BlockManager {
     }
 
     /**
+     * What is known of copies of other nodes' blocks, and done with them.
+     *
+     * @return the same one always; the conductor's
+     */
+    public Replicas replicas() {
+        return replicas;
+    }
+
+    /**
      * What brings blocks down that are to be evicted; without, they are dropped. Before the conductor begins.
      *
      * @param demoter the conductor's
@@ -577,7 +588,7 @@ public final class BlockManager {
      * @return zeros where the tier has no such pool
      */
     public FreeRanges freeRanges(Tier tier) {
-        return table.freeRanges(tier, caretaker.compactor().needsScratch());
+        return table.freeRanges(tier, caretaker.compactor().needsScratch(tier));
     }
 
     /**

@@ -149,7 +149,7 @@ final class Caretaker {
     private void moved(Entry from) {
         Entry top = table.blocks.get(from.ref.id());
         Entry to = top == null || !top.ref.version().equals(from.ref.version()) ? null : top.in(from.tier);
-        if (to == null
+        if (top == null || to == null
                 || (flags[from.slot] & (ANNOUNCED | DETACHED)) != ANNOUNCED || (flags[to.slot] & ANNOUNCED) != 0) {
             return;
         }
@@ -157,7 +157,9 @@ final class Caretaker {
         evictor.arrived(to.slot);
         flags[from.slot] &= ~ANNOUNCED;
         evictor.left(from.slot);
-        listener.onMoved(from.ref, to.ref);
+        if (to.equals(top.forOthers())) {
+            listener.onMoved(from.ref, to.ref);
+        }
     }
 
     private void announce(Entry entry) {

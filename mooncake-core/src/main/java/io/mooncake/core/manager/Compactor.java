@@ -3,6 +3,7 @@ package io.mooncake.core.manager;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
 import io.mooncake.core.block.BlockState;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.RangeBook;
 import java.util.Arrays;
@@ -47,7 +48,8 @@ final class Compactor {
 
     private final AtomicLong asked = new AtomicLong();
     private volatile long answered;
-    private volatile boolean needsScratch;
+    /** Tiers with a pool that has no room to move a block through, as bits. */
+    private volatile int needsScratch;
     private volatile boolean wanted;
 
     // The run that goes on, or was the last one.
@@ -59,7 +61,7 @@ final class Compactor {
     private boolean movedInPass;
     /** In this pass, and in the last passes of the pools before. */
     private boolean lacksScratch;
-    private boolean lackedScratch;
+    private int lackedScratch;
     private boolean isInUse;
     private long waitsForHole;
     private long waitsSinceNs;
@@ -99,8 +101,12 @@ final class Compactor {
         return answered >= ticket || spaces.isEmpty() || relocator == null || table.closed;
     }
 
-    boolean needsScratch() {
-        return needsScratch;
+    boolean needsScratch(Tier tier) {
+        return (needsScratch & bit(tier)) != 0;
+    }
+
+    private static int bit(Tier tier) {
+        return 1 << tier.ordinal();
     }
 
     /** Whether it may make room for a block soon: then nothing need be evicted for it. A run may take long, since its copies go behind loads. */
@@ -165,7 +171,7 @@ final class Compactor {
         answers = asked.get();
         pool = 0;
         passes = 0;
-        lackedScratch = false;
+        lackedScratch = 0;
         waits = 0;
         beginPass();
         return true;
@@ -222,7 +228,7 @@ final class Compactor {
             } else if (movedInPass && passes < MAX_PASSES && isWorthAPass(ranges(space))) {
                 beginPass();
             } else {
-                lackedScratch |= lacksScratch;
+                lackedScratch |= lacksScratch ? bit(space.pool().tier()) : 0;
                 pool++;
                 passes = 0;
                 beginPass();

@@ -401,6 +401,18 @@ public final class ControlWords {
     }
 
     /**
+     * Foretells a use, unless something else was foretold meanwhile.
+     *
+     * @param slot which
+     * @param before what was foretold
+     * @param nextUse as {@link #foretold}
+     * @return false, with nothing changed, when it was something else
+     */
+    public boolean foretoldInstead(int slot, long before, long nextUse) {
+        return WORDS.compareAndSet(words, slot * STRIDE + NEXT_USE, before, nextUse);
+    }
+
+    /**
      * A block goes on in another slot: what is known of its use goes with it.
      *
      * @param slot where it goes on
@@ -421,7 +433,7 @@ public final class ControlWords {
      */
     public boolean endNextUse(int slot, long nextUse) {
         int at = slot * STRIDE;
-        if (!WORDS.compareAndSet(words, at + NEXT_USE, nextUse, NextUse.UNKNOWN)) {
+        if (!foretoldInstead(slot, nextUse, NextUse.UNKNOWN)) {
             return false;
         }
         long last = (long) WORDS.getOpaque(words, at + LAST_USE);

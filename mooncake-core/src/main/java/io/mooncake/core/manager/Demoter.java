@@ -9,6 +9,16 @@ import org.jspecify.annotations.Nullable;
 @FunctionalInterface
 public interface Demoter {
     /**
+     * Whether a block that is about to leave its tier, and is in no slower one, is to be kept there.
+     *
+     * @param ref a block of this node
+     * @return false when it may be dropped, because another node has it
+     */
+    default boolean isWorthIt(BlockRef ref) {
+        return true;
+    }
+
+    /**
      * Begins.
      *
      * @param ref a block of this node

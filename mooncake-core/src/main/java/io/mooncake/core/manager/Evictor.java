@@ -361,7 +361,7 @@ final class Evictor {
         boolean free = !entry.space.isPinnedElsewhere(slot)
                 && table.words.get(slot) == ControlWords.word(entry.generation, BlockState.WRITTEN, 0);
         Tier down = table.tiers.below(entry.tier);
-        if (free && down != null && demoter != null && isAlone(entry)) {
+        if (free && down != null && demoter != null && isAlone(entry) && demoter.isWorthIt(entry.ref)) {
             int tier = entry.tier.ordinal();
             // Where one is late the slower tier is in the way: others would only wait behind it.
             boolean begins = leavingSoon[tier] == leavingAll[tier] && leavingSoon[tier] < MAX_LEAVING;
@@ -393,7 +393,7 @@ final class Evictor {
     }
 
     /** False when somebody has it pinned. */
-    private boolean evictNow(Entry entry) {
+    boolean evictNow(Entry entry) {
         int slot = entry.slot;
         if (entry.space.isPinnedElsewhere(slot) || !table.words.evictedUnpinned(slot, entry.generation)) {
             return false;

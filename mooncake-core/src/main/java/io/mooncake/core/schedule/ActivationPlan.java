@@ -12,7 +12,7 @@ import java.util.List;
  *
  * <pre>
  *   leaves    the furthest next use, as soon as one block fewer a step would be too late for a write that is to come
- *   comes     the nearest next use, as soon as it has a slot that no write takes before that
+ *   comes     the nearest next use, as soon as it has a slot that no write takes before that, as many at a time as the way back holds
  * </pre>
  *
  * <p>Steps are the unit of time. What is used no more is dropped by whoever knows that, and never moved.
@@ -47,10 +47,11 @@ public record ActivationPlan(List<Integer> leave, List<Integer> come) {
      * @param coming blocks that are on their way in
      * @param ahead for this step and those that follow: slots that are taken by writes, less those that fall free as blocks are used for the
      *     last time
-     * @param link how many blocks a step can leave, and how many are on their way at a time, each way
+     * @param out the way out
+     * @param back the way back
      */
     public record Moment(long step, int slots, List<Use> near, int busy, int leaving, List<Use> far, int coming,
-            List<Integer> ahead, Link link) {
+            List<Integer> ahead, Link out, Link back) {
         /** Copies. */
         public Moment {
             near = List.copyOf(near);
@@ -60,21 +61,23 @@ public record ActivationPlan(List<Integer> leave, List<Integer> come) {
     }
 
     /**
-     * The way out and back, as measured.
+     * A way, as {@linkplain LinkMeter measured}.
      *
-     * @param blocksPerStep each way, more than 0
-     * @param window blocks on their way at a time, each way: 2 keep it busy
+     * @param blocksPerStep that it takes, more than 0
+     * @param delaySteps how much longer than that one block is on its way
+     * @param window blocks on their way at a time
      */
-    public record Link(double blocksPerStep, int window) {
+    public record Link(double blocksPerStep, double delaySteps, int window) {
         /**
          * Checks the numbers.
          *
          * @throws MooncakeException INVALID_ARGUMENT
          */
         public Link {
-            if (!(blocksPerStep > 0) || window < 1) {
-                throw new MooncakeException(Kind.INVALID_ARGUMENT, "a link of " + blocksPerStep
-                        + " blocks a step, " + window + " at a time: both must be positive");
+            if (!(blocksPerStep > 0) || !(delaySteps >= 0) || window < 1) {
+                throw new MooncakeException(Kind.INVALID_ARGUMENT, "a way of " + blocksPerStep
+                        + " blocks a step, " + window + " at a time, with a delay of " + delaySteps
+                        + " steps: the first two must be positive, the delay not negative");
             }
         }
     }
@@ -91,7 +94,7 @@ public record ActivationPlan(List<Integer> leave, List<Integer> come) {
     }
 
     private static List<Integer> leave(Moment moment) {
-        int wanted = Math.min(moment.link.window - moment.leaving, mustLeave(moment));
+        int wanted = Math.min(moment.out.window - moment.leaving, mustLeave(moment));
         return moment.near.stream()
                 .sorted(Comparator.comparingLong(Use::nextUse).reversed())
                 .limit(Math.max(0, wanted))
@@ -105,8 +108,9 @@ public record ActivationPlan(List<Integer> leave, List<Integer> come) {
         int most = 0;
         for (int k = 0; k < moment.ahead.size(); k++) {
             taken += moment.ahead.get(k);
-            // What the link can do by then from the next step on, when it is asked again.
-            int inTime = (int) Math.floor(moment.link.blocksPerStep * Math.max(0, k - 1));
+            // What the way can do by then from the next step on, when it is asked again.
+            double steps = Math.max(0, k - 1 - moment.out.delaySteps);
+            int inTime = (int) Math.floor(moment.out.blocksPerStep * steps);
             if (taken > moment.slots && taken - moment.slots + moment.leaving > inTime) {
                 most = Math.max(most, taken - moment.slots);
             }
@@ -119,7 +123,7 @@ public record ActivationPlan(List<Integer> leave, List<Integer> come) {
         int free = moment.slots - moment.near.size() - moment.busy - moment.leaving;
         List<Use> nearest = moment.far.stream().sorted(Comparator.comparingLong(Use::nextUse)).toList();
         for (Use use : nearest) {
-            if (moment.coming + come.size() >= moment.link.window
+            if (moment.coming + come.size() >= moment.back.window
                     || free - come.size() - mostTaken(moment, use.nextUse) < 1) {
                 break;
             }

@@ -64,6 +64,7 @@ final class TiersPropertyTest {
     }
 
     private static void run(int firstSeed, int seeds) {
+        int moves = 0;
         for (int seed = firstSeed; seed < firstSeed + seeds; seed++) {
             World world = new World(seed);
             try {
@@ -71,10 +72,12 @@ final class TiersPropertyTest {
                     world.step();
                 }
                 world.end();
+                moves += world.moves;
             } catch (RuntimeException | AssertionError e) {
                 throw new AssertionError("seed " + seed + ": " + e.getMessage(), e);
             }
         }
+        assertTrue(moves > seeds, "moved together: " + moves);
     }
 
     /** A copy that was begun. */
@@ -94,6 +97,7 @@ final class TiersPropertyTest {
         final List<Reservation> rooms = new ArrayList<>();
         final BlockId[] ids = new BlockId[IDS];
         long now = 5;
+        int moves;
 
         World(int seed) {
             random = new Random(seed);
@@ -104,10 +108,12 @@ final class TiersPropertyTest {
                 // Seldom without a device, or without a file.
                 if (tier == Tier.DRAM || random.nextInt(5) > 0) {
                     int slots = 3 + random.nextInt(4);
-                    BlockPool pool = tier == Tier.DRAM && random.nextBoolean()
-                            ? DramPool.ofRanges("dram", new SizeClass(BYTES, 2 * slots), (long) slots * BYTES,
-                                    MemorySource.anonymous(), random.nextBoolean())
-                            : HostTier.of(tier, slots, BYTES);
+                    BlockPool pool = tier == Tier.SLOW || random.nextBoolean()
+                            ? HostTier.of(tier, slots, BYTES)
+                            : tier == Tier.VRAM
+                                    ? HostTier.ofRanges(tier, 2 * slots, (long) slots * BYTES, BYTES)
+                                    : DramPool.ofRanges("dram", new SizeClass(BYTES, 2 * slots), (long) slots * BYTES,
+                                            MemorySource.anonymous(), random.nextBoolean());
                     pools.put(tier, pool);
                     int first = switch (tier) {
                         case VRAM -> DeviceMemory.FIRST_REGION;
@@ -164,6 +170,7 @@ final class TiersPropertyTest {
             if (!told.replace(from.id(), from, to)) {
                 throw new AssertionError(from + " is moved, but others know " + told.get(from.id()));
             }
+            moves++;
         }
 
         @Override

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 
 /** Who leaves and who comes back. */
 final class ActivationPlanTest {
-    private static final Link FAST = new Link(1, 2);
+    private static final Link FAST = new Link(1, 0, 2);
 
     private static List<Use> uses(long... nextUses) {
         List<Use> uses = new ArrayList<>();
@@ -28,7 +28,7 @@ final class ActivationPlanTest {
 
     @Test
     void shouldLetTheFurthestLeaveForAWriteThatHasNoSlot() {
-        Moment full = new Moment(10, 3, uses(20, 40, 30), 0, 0, List.of(), 0, List.of(1), FAST);
+        Moment full = new Moment(10, 3, uses(20, 40, 30), 0, 0, List.of(), 0, List.of(1), FAST, FAST);
         assertEquals(new ActivationPlan(List.of(1), List.of()), ActivationPlan.of(full));
     }
 
@@ -36,27 +36,48 @@ final class ActivationPlanTest {
     void shouldWaitAsLongAsTheLinkIsFastEnough() {
         List<Integer> one = List.of(0, 0, 0, 0, 1);
         assertEquals(List.of(),
-                ActivationPlan.of(new Moment(10, 3, uses(20, 40, 30), 0, 0, List.of(), 0, one, FAST)).leave());
+                ActivationPlan.of(new Moment(10, 3, uses(20, 40, 30), 0, 0, List.of(), 0, one, FAST, FAST)).leave());
         // In four steps a slow one moves one block: now or too late.
-        Link slow = new Link(0.25, 2);
+        Link slow = new Link(0.25, 0, 2);
         assertEquals(List.of(1),
-                ActivationPlan.of(new Moment(10, 3, uses(20, 40, 30), 0, 0, List.of(), 0, one, slow)).leave());
+                ActivationPlan.of(new Moment(10, 3, uses(20, 40, 30), 0, 0, List.of(), 0, one, slow, slow)).leave());
         assertEquals(List.of(),
-                ActivationPlan.of(new Moment(10, 3, uses(20, 40), 0, 1, List.of(), 0, one, slow)).leave(),
+                ActivationPlan.of(new Moment(10, 3, uses(20, 40), 0, 1, List.of(), 0, one, slow, slow)).leave(),
                 "one is on its way already");
+    }
+
+    @Test
+    void shouldBeginEarlierWhereItArrivesLater() {
+        List<Integer> one = List.of(0, 0, 0, 0, 1);
+        Link late = new Link(1, 2, 2);
+        assertEquals(List.of(),
+                ActivationPlan.of(new Moment(10, 3, uses(20, 40, 30), 0, 0, List.of(), 0, one, late, FAST)).leave());
+        Link later = new Link(1, 2.5, 2);
+        assertEquals(List.of(1),
+                ActivationPlan.of(new Moment(10, 3, uses(20, 40, 30), 0, 0, List.of(), 0, one, later, FAST)).leave());
+    }
+
+    @Test
+    void shouldHaveAsManyOnTheirWayAsEachWayHolds() {
+        Link deep = new Link(1, 0, 3);
+        List<Use> far = List.of(new Use(7, 50), new Use(8, 51), new Use(9, 52), new Use(10, 53));
+        Moment back = new Moment(10, 9, uses(20), 0, 0, far, 0, List.of(0), FAST, deep);
+        assertEquals(List.of(7, 8, 9), ActivationPlan.of(back).come());
+        Moment out = new Moment(10, 4, uses(20, 21, 22, 23), 0, 0, List.of(), 0, List.of(1, 1, 1, 1), deep, FAST);
+        assertEquals(List.of(3, 2, 1), ActivationPlan.of(out).leave());
     }
 
     @Test
     void shouldBringTheNearestBackIntoASlotThatNoWriteTakes() {
         Moment room = new Moment(10, 3, uses(20), 0, 0, List.of(new Use(7, 50), new Use(8, 15)), 0, List.of(0, 0),
-                FAST);
+                FAST, FAST);
         assertEquals(List.of(8, 7), ActivationPlan.of(room).come());
         Moment writes = new Moment(10, 3, uses(20), 0, 0, List.of(new Use(7, 50), new Use(8, 15)), 0,
-                List.of(0, 0, 0, 0, 0, 0, 2), FAST);
+                List.of(0, 0, 0, 0, 0, 0, 2), FAST, FAST);
         assertEquals(List.of(8), ActivationPlan.of(writes).come(), "the writes come before the other one is used");
-        Moment underWay = new Moment(10, 3, uses(20), 1, 0, List.of(new Use(7, 50)), 1, List.of(0), FAST);
+        Moment underWay = new Moment(10, 3, uses(20), 1, 0, List.of(new Use(7, 50)), 1, List.of(0), FAST, FAST);
         assertEquals(List.of(7), ActivationPlan.of(underWay).come());
-        Moment full = new Moment(10, 3, uses(20), 2, 0, List.of(new Use(7, 50)), 2, List.of(0), FAST);
+        Moment full = new Moment(10, 3, uses(20), 2, 0, List.of(new Use(7, 50)), 2, List.of(0), FAST, FAST);
         assertEquals(List.of(), ActivationPlan.of(full).come());
     }
 
@@ -79,8 +100,9 @@ final class ActivationPlanTest {
             }
             int leaving = random.nextInt(3);
             int coming = random.nextInt(3);
-            Moment moment = new Moment(random.nextInt(100), slots, near, coming, leaving, far, coming, ahead,
-                    new Link(0.1 + random.nextDouble(), 2));
+            Link link = new Link(0.1 + random.nextDouble(), random.nextInt(5), 2);
+            Moment moment = new Moment(random.nextInt(100), slots, near, coming, leaving, far, coming, ahead, link,
+                    link);
             ActivationPlan plan = ActivationPlan.of(moment);
             assertTrue(plan.leave().size() + leaving <= Math.max(2, leaving), plan::toString);
             assertTrue(plan.come().size() <= Math.max(0, slots - near.size() - coming - leaving), plan::toString);
@@ -89,15 +111,16 @@ final class ActivationPlanTest {
             Collections.shuffle(near, random);
             assertEquals(plan.leave().size(),
                     ActivationPlan.of(new Moment(moment.step(), slots, near, coming, leaving, far,
-                            coming, ahead, moment.link())).leave().size(),
+                            coming, ahead, moment.out(), moment.back())).leave().size(),
                     "seed 3, round " + round);
         }
     }
 
     @Test
     void shouldRefuseALinkThatMovesNothing() {
-        assertThrows(MooncakeException.class, () -> new Link(0, 2));
-        assertThrows(MooncakeException.class, () -> new Link(1, 0));
-        assertThrows(MooncakeException.class, () -> new Link(Double.NaN, 1));
+        assertThrows(MooncakeException.class, () -> new Link(0, 0, 2));
+        assertThrows(MooncakeException.class, () -> new Link(1, 0, 0));
+        assertThrows(MooncakeException.class, () -> new Link(1, -1, 1));
+        assertThrows(MooncakeException.class, () -> new Link(Double.NaN, 0, 1));
     }
 }

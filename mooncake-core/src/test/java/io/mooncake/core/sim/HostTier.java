@@ -25,8 +25,25 @@ public final class HostTier {
      * @return of device 0
      */
     public static BlockPool of(Tier tier, int slots, long blockBytes) {
-        DramPool memory = new DramPool(tier + "0", List.of(new SizeClass(blockBytes, slots)),
-                MemorySource.anonymous());
+        return of(tier, new DramPool(tier + "0", List.of(new SizeClass(blockBytes, slots)),
+                MemorySource.anonymous()));
+    }
+
+    /**
+     * Makes a pool whose blocks take as many bytes as they need.
+     *
+     * @param tier that it is of
+     * @param slots blocks at most
+     * @param bytes of all of it
+     * @param blockBytes of the longest
+     * @return of device 0
+     */
+    public static BlockPool ofRanges(Tier tier, int slots, long bytes, long blockBytes) {
+        return of(tier, DramPool.ofRanges(tier + "0", new SizeClass(blockBytes, slots), bytes,
+                MemorySource.anonymous(), false));
+    }
+
+    private static BlockPool of(Tier tier, DramPool memory) {
         return (BlockPool) Proxy.newProxyInstance(BlockPool.class.getClassLoader(), new Class<?>[]{BlockPool.class},
                 (_, method, arguments) -> switch (method.getName()) {
                     case "tier" -> tier;

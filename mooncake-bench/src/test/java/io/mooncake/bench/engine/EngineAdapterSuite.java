@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.mooncake.bench.engine.EngineChoice.Model;
 import io.mooncake.core.Node;
 import io.mooncake.core.NodeConfig;
 import io.mooncake.core.Reach;
@@ -26,19 +25,25 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Prefill on one node, decode on another: the same bits as computed on one, and exactly what is missing is computed. */
+/**
+ * Prefill on one node, decode on another: the same bits as computed on one, and exactly what is missing is computed. For each engine whose
+ * tolerance is nothing.
+ */
 @Timeout(120)
-class EngineAdapterTest {
-    private static final int BLOCK_TOKENS = 4;
+abstract class EngineAdapterSuite {
+    static final int BLOCK_TOKENS = 4;
     private static final int BLOCKS = 6;
     private static final int GENERATED = 6;
     private static final Duration SOON = Duration.ofSeconds(30);
 
     private final LocalRegistry registry = new LocalRegistry();
     private final List<Node> nodes = new ArrayList<>();
-    private final MiniEngine engine = MiniEngine.of(Model.TINY, 7, BLOCK_TOKENS);
+    private final Engine engine = newEngine(7);
     private final int[] prompt = prompt(BLOCKS * BLOCK_TOKENS + 2);
     private final List<BlockId> ids = engine.chain().ids(prompt);
+
+    /** Of {@link #BLOCK_TOKENS} tokens a block. */
+    abstract Engine newEngine(long seed);
 
     @AfterEach
     void close() {
@@ -185,7 +190,7 @@ class EngineAdapterTest {
     void shouldNotMatchAnotherModel() {
         Node prefill = start("prefill");
         prefill(prefill, prompt);
-        try (MiniEngine other = MiniEngine.of(Model.TINY, 8, BLOCK_TOKENS);
+        try (Engine other = newEngine(8);
                 Session session = new EngineAdapter(other, prefill.store(), Reach.NODE, _ -> {}).begin(prompt)) {
             assertCounts(0, 0, BLOCKS, session.firstToken());
         }

@@ -3,8 +3,8 @@ package io.mooncake.bench.engine;
 import io.mooncake.bench.engine.EngineChoice.Model;
 
 /**
- * How large a model of {@link JlamaEngine} is; known without the engine. It has at least 8 MiB of keys and values a context: with less, the
- * engine makes a page of each token of each layer.
+ * How large a model of {@link JlamaEngine} and {@link LlamaCppEngine} is; known without the engine. It has at least 8 MiB of keys and values a
+ * context: with less, Jlama makes a page of each token of each layer.
  *
  * @param vocabulary tokens
  * @param layers transformer layers
@@ -14,12 +14,12 @@ import io.mooncake.bench.engine.EngineChoice.Model;
  * @param hidden width inside a feed-forward
  * @param context tokens that a request may have
  */
-record JlamaShape(int vocabulary, int layers, int width, int heads, int kvHeads, int hidden, int context) {
+record LlamaShape(int vocabulary, int layers, int width, int heads, int kvHeads, int hidden, int context) {
     /** About 600,000 parameters, or about 19 million. */
-    static JlamaShape of(Model model) {
+    static LlamaShape of(Model model) {
         return switch (model) {
-            case TINY -> new JlamaShape(256, 3, 128, 4, 2, 352, 8192);
-            case SMALL -> new JlamaShape(256, 8, 512, 8, 4, 1024, 8192);
+            case TINY -> new LlamaShape(256, 3, 128, 4, 2, 352, 8192);
+            case SMALL -> new LlamaShape(256, 8, 512, 8, 4, 1024, 8192);
         };
     }
 

@@ -1,0 +1,67 @@
+package io.mooncake.bench.cli;
+
+import io.mooncake.bench.engine.EngineChoice;
+import io.mooncake.bench.engine.EngineChoice.Kind;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** The options by which commands choose an inference engine, and where they write what they found. */
+final class EngineOptions {
+    @Option(names = "--engine", defaultValue = "mini", description = "Which computes: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private Kind kind = Kind.MINI;
+
+    @Option(names = "--model", defaultValue = "small", description = "How large: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    private EngineChoice.Model model = EngineChoice.Model.SMALL;
+
+    @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of weights and prompts (default: ${DEFAULT-VALUE}).")
+    private long seed;
+
+    @Option(names = "--json", paramLabel = "FILE", description = "Writes the figures there too.")
+    private @Nullable Path json;
+
+    Kind kind() {
+        return kind;
+    }
+
+    long seed() {
+        return seed;
+    }
+
+    /** Where the figures are written to; null = nowhere. */
+    @Nullable
+    Path json() {
+        return json;
+    }
+
+    /**
+     * The engine, of blocks of so many tokens.
+     *
+     * @throws BadInputException where there is none on this machine
+     */
+    EngineChoice choice(int blockTokens) {
+        EngineChoice choice = new EngineChoice(kind, model, blockTokens, seed);
+        String failure = choice.failure();
+        if (failure != null) {
+            throw new BadInputException("--engine = " + name(kind) + ": " + failure);
+        }
+        return choice;
+    }
+
+    static String name(Enum<?> choice) {
+        return choice.name().toLowerCase(Locale.ROOT);
+    }
+
+    /** The report of a command: what was chosen, for more to be added. */
+    Map<String, Object> report(String command) {
+        Map<String, Object> map = new LinkedHashMap<>();
+        map.put("command", command);
+        map.put("engine", name(kind));
+        map.put("model", name(model));
+        map.put("seed", seed);
+        return map;
+    }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package io.mooncake.bench.engine.ffi;
+
+import org.jspecify.annotations.NullMarked;
