@@ -138,6 +138,26 @@ final class CompactorTest implements Relocator {
         }
     }
 
+    /** To be moved is no use: who was used least recently goes first, as if nothing had been moved. */
+    @Test
+    void shouldTakeAlongWhenABlockWasUsed() {
+        try (fixture) {
+            fragment();
+            assertEquals(1, fixture.read("k1"));
+            assertEquals(3, fixture.read("k3"));
+            long _ = fixture.manager.compact();
+            fixture.now += Fixture.MS;
+            fixture.settle();
+            assertTrue(begun > 0);
+            assertEquals(1, fixture.read("k1"));
+            fixture.put("long", 9, 4 * UNIT);
+            fixture.put("k8", 8, UNIT);
+            assertEquals(-1, fixture.read("k5"));
+            assertEquals(7, fixture.read("k7"), "moved or not, it is younger than k5");
+            assertEquals(3, fixture.read("k3"));
+        }
+    }
+
     /** A block that is moved is there twice for a moment. */
     @Test
     void shouldSayWhereThereAreAsManyBlocksAsThereMayBe() {

@@ -172,6 +172,43 @@ final class TierMovesTest implements BlockListener {
         assertEquals(List.of(Tier.VRAM), tiers(1));
     }
 
+    /** One that it is to sink below, and that has gone by then, is no reason to lose the block. */
+    @Test
+    void shouldNotGiveUpTheLastCopyOfABlock() {
+        BlockRef up = write(1, Tier.VRAM);
+        copy(up, Tier.DRAM);
+        settle();
+        try (BlockView view = manager.newView()) {
+            assertTrue(manager.acquire(id(1), view));
+            manager.sink(id(1), up.version(), Tier.DRAM);
+            settle();
+            assertTrue(manager.drop(manager.copies(id(1)).getLast()));
+            settle();
+        }
+        settle();
+        assertEquals(List.of(Tier.VRAM), tiers(1));
+    }
+
+    /** Room that was lent to a copy which did not come is set aside again, for the next. */
+    @Test
+    void shouldHaveRoomBackThatACopyDidNotNeed() {
+        BlockRef up = write(1, Tier.VRAM);
+        Reservation room = manager.reserve(id(1), BYTES, 500 * MS);
+        assertNotNull(room);
+        for (int i = 0; i < 3; i++) {
+            ReplicaWriter failing = manager.allocateReplica(up, Tier.DRAM);
+            assertNotNull(failing);
+            assertEquals(1, dram.usage().used());
+            failing.abort();
+            assertEquals(1, dram.usage().used());
+        }
+        try (BlockWriter writer = manager.write(room, 500 * MS)) {
+            assertEquals(1, dram.usage().used());
+            assertEquals(BYTES, writer.length());
+        }
+        assertEquals(0, dram.usage().used());
+    }
+
     /** What somebody takes away while it is copied, up or down, does not come back; what a policy does is saved by the copy. */
     @Test
     void shouldNotBringBackWhatWasEvictedMeanwhile() {
