@@ -520,7 +520,8 @@ public final class NodeConfigBuilder {
      * Gives the node a tier above its host memory: blocks go there by {@code promote}, or are written there by {@link Placement#VRAM}, and go down
      * into host memory when room is needed. An engine that copies between the two is to be there, too, by {@link #addEngine}.
      *
-     * @param pool opens a pool of tier VRAM with at least two slots, one of them spare; called once, at start; the node closes the pool
+     * @param pool opens a pool of tier VRAM with at least two slots, one of them spare, none longer than {@code block.size}; called once, at
+     *     start; the node closes the pool
      * @return this
      */
     public NodeConfigBuilder vram(Supplier<? extends BlockPool> pool) {

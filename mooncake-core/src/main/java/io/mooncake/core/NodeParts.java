@@ -1,5 +1,6 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.ByteSize;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
 import io.mooncake.core.base.Memory.DeviceMemory;
@@ -131,7 +132,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         if (vram != null) {
             BlockPool above = vram.get();
             undo.push(above::close);
-            bindings.add(vram(above, regions));
+            bindings.add(vram(above, pool, regions));
         }
         SlowTier slow = SlowTier.open(config, regions, counters);
         if (slow != null) {
@@ -283,10 +284,15 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
         return SharedBlocks.NONE;
     }
 
-    private static PoolBinding vram(BlockPool pool, RegionTable regions) {
+    private static PoolBinding vram(BlockPool pool, DramPool below, RegionTable regions) {
         if (pool.tier() != Tier.VRAM || pool.slots() < 2) {
             throw new MooncakeException(Kind.CONFIG_ERROR, "vram: pool " + pool.name() + " of tier " + pool.tier()
                     + " with " + pool.slots() + " slots must be of tier VRAM and have at least 2, one of them spare");
+        }
+        if (pool.largestSlotBytes() > below.largestSlotBytes()) {
+            throw new MooncakeException(Kind.CONFIG_ERROR, "vram: pool " + pool.name() + " has blocks of "
+                    + ByteSize.format(pool.largestSlotBytes()) + ", which could not be brought down: set block.size = '"
+                    + ByteSize.format(below.largestSlotBytes()) + "' to that, or give it no longer ones");
         }
         return new PoolBinding(pool, regions.register(pool.memory(), Access.GUARDED,
                 DeviceMemory.FIRST_REGION));

@@ -16,6 +16,7 @@ import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import java.nio.file.Path;
@@ -181,6 +182,17 @@ final class CompactionTest {
         assertReadable(node, 3);
     }
 
+    private static long checksum(Node node, BlockRef ref) {
+        GuardSource guards = node.parts().blocks().guards();
+        long pin = guards.pin(ref.region(), ref.guardOffset(), ref.guard(), ref.offset(), ref.length());
+        assertTrue(pin >= 0, ref::toString);
+        try {
+            return guards.checksum(pin, ref.offset(), ref.length());
+        } finally {
+            guards.unpin(pin);
+        }
+    }
+
     @Test
     void shouldTellOthersWhereABlockIsAndNobodyThatItIsGone() {
         Node node = start("a", builder -> builder.checksums(true));
@@ -203,6 +215,7 @@ final class CompactionTest {
         assertEquals(0, now.getFirst().offset());
         assertNotEquals(before, now.getFirst());
         assertEquals(before.version(), now.getFirst().version());
+        assertNotEquals(GuardSource.NO_CHECKSUM, checksum(node, now.getFirst()), "its checksum goes with it");
         // By what was true a moment ago: stale, looked up again, and found.
         assertEquals(Outcome.OK, reader.store().read(before, region, 0));
         assertTrue(TestNodes.isAll(TestNodes.segment(region), 0, MIB, 1));

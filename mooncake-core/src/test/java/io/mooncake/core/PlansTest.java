@@ -369,12 +369,31 @@ final class PlansTest {
     }
 
     private static void step(Node from, Node to, int step, Action action, List<BlockId> ids) {
-        assertTrue(from.parts()
-                .control()
-                .send(to.id(), Topic.PLANS,
-                        new PlanMessage.Step(1, 0, step, action, new PlanMessage.Common(600_000, BLOCK, 0, Tier.DRAM),
-                                ids,
-                                List.of()).encode()));
+        step(from, to, new PlanMessage.Step(1, 0, step, action, new PlanMessage.Common(600_000, BLOCK, 0, Tier.DRAM), ids,
+                List.of()));
+    }
+
+    private static void step(Node from, Node to, PlanMessage.Step step) {
+        assertTrue(from.parts().control().send(to.id(), Topic.PLANS, step.encode()));
+    }
+
+    /** It was sent again because its answer was late, and comes when everything is given back. */
+    @Test
+    void shouldBeginNothingForAnAttemptThatIsOver() {
+        Node a = computing("a");
+        Node b = start("b", SLOTS);
+        step(b, a, 0, Action.RESERVE, ids(1));
+        assertTrue(TestWaits.until(() -> a.usage().used() == 1));
+        step(b, a, 1, Action.RELEASE, ids(1));
+        assertTrue(TestWaits.until(() -> a.usage().used() == 0));
+        step(b, a, 0, Action.RESERVE, ids(1));
+        // One behind it that is none of these.
+        PlanMessage.Common other = new PlanMessage.Common(600_000, BLOCK, 0, Tier.DRAM);
+        step(b, a, new PlanMessage.Step(2, 0, 0, Action.RESERVE, other, List.of(id(7), id(8)), List.of()));
+        assertTrue(TestWaits.until(() -> a.usage().used() >= 2));
+        assertEquals(2, a.usage().used());
+        step(b, a, new PlanMessage.Step(2, 0, 1, Action.RELEASE, other, List.of(id(7)), List.of()));
+        assertNothingKept(a);
     }
 
     /** Somebody else brings the block at that moment, into the room that was set aside for it: the plan is behind, and gives that up. */

@@ -322,6 +322,10 @@ final class VramTierTest {
                                         MemorySource.anonymous()))));
         assertThrows(MooncakeException.class,
                 () -> nodes.start("b", builder -> builder.vram(() -> HostTier.of(Tier.VRAM, 1, BLOCK))));
+        MooncakeException tooLong = assertThrows(MooncakeException.class,
+                () -> nodes.start("b", builder -> builder.vram(() -> HostTier.of(Tier.VRAM, 4, BLOCK + 1))));
+        assertTrue(tooLong.kind() == Kind.CONFIG_ERROR && tooLong.getMessage().contains("block.size"),
+                tooLong.getMessage());
     }
 
     private static MooncakeException assertNotNullCause(Transfer transfer) {

@@ -111,10 +111,14 @@ final class CopyAgent implements Poller {
             return 1;
         }
         try {
-            int work = copies.end() + step(loads, Integer.MAX_VALUE);
-            boolean turn = ahead >= BACKGROUND_SHARE;
+            int work = copies.end();
+            if (ahead >= BACKGROUND_SHARE) {
+                // Before the loads, which take all buffers that there are where both go by those.
+                work += step(background, 1);
+            }
+            work += step(loads, Integer.MAX_VALUE);
             boolean alone = loads.stream().noneMatch(DeviceRead::hasMore);
-            return work + step(background, alone ? Integer.MAX_VALUE : turn ? 1 : 0);
+            return work + step(background, alone ? Integer.MAX_VALUE : 0);
         } catch (CudaException e) {
             // Lost: whoever threw has seen to that.
             LOG.error("{} is lost: {}", device, e.getMessage());
@@ -228,7 +232,8 @@ final class CopyAgent implements Poller {
             posted += post(reads, most - posted, Long.MAX_VALUE);
             endingFirst ^= posted > 0;
         }
-        ahead = reads.equals(loads) ? ahead + posted : posted > 0 ? 0 : ahead;
+        // It counts no further: after 2^31 chunks the background would have no turn for as many.
+        ahead = reads.equals(loads) ? Math.min(BACKGROUND_SHARE, ahead + posted) : posted > 0 ? 0 : ahead;
         return posted + endOver(reads);
     }
 

@@ -256,7 +256,10 @@ final class Compactor {
         long end = ranges.endOfHole(hole);
         Entry fits = longest(space, end, end - hole);
         if (fits != null) {
-            return begin(fits, ranges.reserveAt(fits.ref.length(), hole), end);
+            int place = ranges.reserveAt(fits.ref.length(), hole);
+            // Where every block that there may be is there, none can have a second place.
+            lacksScratch |= place == BlockPool.NONE;
+            return begin(fits, place, end);
         }
         int above = ranges.slotAt(end);
         Entry inTheWay = above == BlockPool.NONE ? null : movable(space, space.first() + above);

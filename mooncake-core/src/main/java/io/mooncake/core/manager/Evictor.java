@@ -61,6 +61,8 @@ final class Evictor {
     /** By tier: how many are {@link #leaving}, and how many of them count so. */
     private final int[] leavingAll = new int[TIERS];
     private final int[] leavingSoon = new int[TIERS];
+    private final long[] leavingBytes = new long[TIERS];
+    private final boolean hasRanges;
     private long nowNs;
     /** Copies that are to leave their tier, being in a slower one. */
     private final ConcurrentLinkedQueue<Entry> toSink = new ConcurrentLinkedQueue<>();
@@ -95,6 +97,7 @@ final class Evictor {
         patienceNs = config.allocateTimeoutNs() / 2;
         cachedBlocks[Tier.DRAM.ordinal()] = config.cachedBlocks();
         flags = new byte[table.slots];
+        hasRanges = Arrays.stream(table.spaces).anyMatch(space -> space.pool().ranges() != null);
         classOf = new short[table.slots];
         long[] found = new long[16];
         Tier[] tiers = new Tier[16];
@@ -295,7 +298,14 @@ final class Evictor {
             wanted.set(need - TIERS, 0);
             return false;
         }
-        return leavingSoon[tierOf[wantedClass].ordinal()] == 0 && !compacts(tierOf[wantedClass], bytes);
+        return isTooLittleLeaving(tierOf[wantedClass], bytes) && !compacts(tierOf[wantedClass], bytes);
+    }
+
+    /** One block makes room for another, but of ranges a long one needs the room of many. */
+    private boolean isTooLittleLeaving(Tier tier, long bytes) {
+        int soon = leavingSoon[tier.ordinal()];
+        long free = soon == 0 ? 0 : table.freeRanges(tier, false).bytes();
+        return soon == 0 || (hasRanges && soon < MAX_LEAVING && free + leavingBytes[tier.ordinal()] < bytes);
     }
 
     private int wantedClass() {
@@ -362,6 +372,7 @@ final class Evictor {
                 leaving.add(new Leaving(entry, table.words.lastUse(slot), over, nowNs));
                 leavingAll[tier]++;
                 leavingSoon[tier]++;
+                leavingBytes[tier] += bytes(slot);
                 return true;
             }
             free = false;
@@ -409,6 +420,7 @@ final class Evictor {
         int ended = 0;
         Arrays.fill(leavingAll, 0);
         Arrays.fill(leavingSoon, 0);
+        Arrays.fill(leavingBytes, 0);
         for (int left = leaving.size(); left > 0; left--) {
             Leaving next = leaving.remove();
             Entry entry = next.entry;
@@ -416,6 +428,7 @@ final class Evictor {
                 leaving.add(next);
                 leavingAll[entry.tier.ordinal()]++;
                 leavingSoon[entry.tier.ordinal()] += isLate(next) ? 0 : 1;
+                leavingBytes[entry.tier.ordinal()] += isLate(next) ? 0 : bytes(entry.slot);
             } else if (isLeaving(entry)) {
                 ended++;
                 boolean durable = entry.below() != null;

@@ -4,7 +4,9 @@ import io.mooncake.core.base.Hop;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.registry.PairFigures;
 import io.mooncake.core.registry.PairFigures.Figure;
 import io.mooncake.core.schedule.ClusterView.Member;
@@ -12,9 +14,12 @@ import io.mooncake.core.schedule.PlacementPlan.Action;
 import io.mooncake.core.schedule.PlacementPlan.Step;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -33,16 +38,30 @@ final class PrefillDecode {
     /** Blocks that are computed, sealed and sent over together. */
     static final int RUN = 16;
 
+    private static final Comparator<NodeId> BY_LIFE = Comparator.comparing(NodeId::name)
+            .thenComparingLong(NodeId::incarnation);
     private static final Comparator<Member> BY_NAME = Comparator.comparing(member -> member.node().name());
 
     private record Pair(NodeId reader, NodeId holder) {}
+
+    private record Place(NodeId node, Set<Tier> tiers) {
+        boolean isInFileOnly() {
+            return tiers.equals(EnumSet.of(Tier.SLOW));
+        }
+    }
+
+    /** So many blocks, one behind the other, that the same nodes have: what is cached is mostly few of these, and looked at by each member. */
+    private record Held(List<Place> by, int blocks) {}
 
     private final PlanRequest request;
     private final Map<NodeId, Member> members = new HashMap<>();
     private final List<Member> candidates;
     private final Map<Pair, Long> measuredNs = new HashMap<>();
-    /** Of each block of the cached run those members that have it. */
-    private final List<List<BlockRef>> cached = new ArrayList<>();
+    /** The cached run, and how many blocks it has. */
+    private final List<Held> cached = new ArrayList<>();
+    private int cachedBlocks;
+    /** By member: how many of them it has in memory. */
+    private final Map<NodeId, Integer> here = new HashMap<>();
     private final List<Step> steps = new ArrayList<>();
 
     private PrefillDecode(PlanRequest request, ClusterView view) {
@@ -68,16 +87,33 @@ final class PrefillDecode {
                 measuredNs.put(new Pair(pair.reader(), pair.holder()), ns);
             }
         }
-        for (int i = 0; i < request.blocks().size(); i++) {
-            List<BlockRef> holders = view.holders(request.blocks().get(i))
-                    .stream()
-                    .filter(ref -> members.containsKey(ref.node()))
-                    .toList();
-            if (holders.isEmpty()) {
+        for (BlockId id : request.blocks()) {
+            List<Place> by = places(view.holders(id));
+            if (by.isEmpty()) {
                 break;
             }
-            cached.add(holders);
+            Held last = cached.isEmpty() ? null : cached.getLast();
+            if (last != null && last.by.equals(by)) {
+                cached.set(cached.size() - 1, new Held(by, last.blocks + 1));
+            } else {
+                cached.add(new Held(by, 1));
+            }
+            cachedBlocks++;
+            by.stream().filter(place -> place.tiers.contains(request.tier())).forEach(place -> here.merge(place.node, 1, Integer::sum));
         }
+    }
+
+    /** In one order, each node once. */
+    private List<Place> places(List<BlockRef> holders) {
+        Map<NodeId, Set<Tier>> tiers = new TreeMap<>(BY_LIFE);
+        for (BlockRef ref : holders) {
+            if (members.containsKey(ref.node())) {
+                tiers.computeIfAbsent(ref.node(), any -> EnumSet.noneOf(Tier.class)).add(ref.tier());
+            }
+        }
+        List<Place> places = new ArrayList<>(tiers.size());
+        tiers.forEach((node, has) -> places.add(new Place(node, has)));
+        return places;
     }
 
     /** {@link Scheduler#plan}. */
@@ -109,7 +145,7 @@ final class PrefillDecode {
 
     private PlacementPlan choose() {
         int blocks = request.blocks().size();
-        Member prefill = cached.size() == blocks ? null : best(candidates, this::prefillNs, 0);
+        Member prefill = cachedBlocks == blocks ? null : best(candidates, this::prefillNs, 0);
         List<Member> others = candidates.stream().filter(member -> !member.equals(prefill)).toList();
         Member decode = best(others.isEmpty() ? candidates : others, member -> decodeNs(member, prefill),
                 request.outputBlocks());
@@ -126,10 +162,13 @@ final class PrefillDecode {
 
     private Member best(List<Member> of, ToDoubleFunction<Member> ns, int more) {
         Member best = of.getFirst();
+        double bestNs = ns.applyAsDouble(best);
         for (Member member : of.subList(1, of.size())) {
-            int byTime = Double.compare(ns.applyAsDouble(member), ns.applyAsDouble(best));
-            if (isBetter(member, missingBytes(member, more), best, missingBytes(best, more), byTime)) {
+            double memberNs = ns.applyAsDouble(member);
+            if (isBetter(member, missingBytes(member, more), best, missingBytes(best, more),
+                    Double.compare(memberNs, bestNs))) {
                 best = member;
+                bestNs = memberNs;
             }
         }
         return best;
@@ -148,40 +187,36 @@ final class PrefillDecode {
 
     /** Room that a member would have to find. */
     private long missingBytes(Member member, int more) {
-        long there = cached.stream().filter(holders -> holders.stream().anyMatch(ref -> isHere(ref, member))).count();
+        long there = here.getOrDefault(member.node(), 0);
         return (request.blocks().size() - there + more) * request.blockBytes();
     }
 
-    private boolean isHere(BlockRef ref, Member member) {
-        return ref.node().equals(member.node()) && ref.tier() == request.tier();
-    }
-
     private double prefillNs(Member member) {
-        double compute = request.blocks().size() - cached.size() + (double) member.computing();
+        double compute = request.blocks().size() - cachedBlocks + (double) member.computing();
         return fetchNs(member, null) + compute * request.computeNs();
     }
 
     private double decodeNs(Member member, @Nullable Member prefill) {
         double computed = prefill == null || prefill.equals(member)
                 ? 0
-                : (request.blocks().size() - cached.size()) * (double) readNs(member, prefill);
+                : (request.blocks().size() - cachedBlocks) * (double) readNs(member, prefill);
         return fetchNs(member, prefill) + computed + (double) member.computing() * request.computeNs();
     }
 
     /** All of the cached run, one block after the other, each from where it is nearest; the node that computes has it by then, too. */
     private double fetchNs(Member to, @Nullable Member alsoThere) {
         double sum = 0;
-        for (List<BlockRef> holders : cached) {
+        for (Held held : cached) {
             double nearest = alsoThere == null ? Double.MAX_VALUE : readNs(to, alsoThere);
-            for (BlockRef holder : holders) {
-                Member from = members.get(holder.node());
+            for (Place place : held.by) {
+                Member from = members.get(place.node);
                 if (from != null) {
                     // What is only in a file has to be brought up first: about as long as from far away.
-                    double up = holder.isInFile() ? TopologyMatrix.usualNs(Hop.FAR, request.blockBytes()) : 0;
+                    double up = place.isInFileOnly() ? TopologyMatrix.usualNs(Hop.FAR, request.blockBytes()) : 0;
                     nearest = Math.min(nearest, up + readNs(to, from));
                 }
             }
-            sum += nearest;
+            sum += nearest * held.blocks;
         }
         return sum;
     }
@@ -222,7 +257,7 @@ final class PrefillDecode {
         List<Integer> arrived = new ArrayList<>();
         int reserved = prefillFirst ? second : first;
         arrived.add(fetch(decode, reserved));
-        for (int from = cached.size(); from < blocks; from += RUN) {
+        for (int from = cachedBlocks; from < blocks; from += RUN) {
             int until = Math.min(from + RUN, blocks);
             before = add(Action.PREFILL, prefill, from, until, List.of(before));
             int sealed = add(Action.SEAL, prefill, from, until, List.of(before));
@@ -236,7 +271,7 @@ final class PrefillDecode {
         int blocks = request.blocks().size();
         int before = fetch(node, add(Action.RESERVE, node, 0, blocks, List.of()));
         List<Integer> sealed = new ArrayList<>();
-        for (int from = cached.size(); from < blocks; from += RUN) {
+        for (int from = cachedBlocks; from < blocks; from += RUN) {
             int until = Math.min(from + RUN, blocks);
             before = add(Action.PREFILL, node, from, until, List.of(before));
             sealed.add(add(Action.SEAL, node, from, until, List.of(before)));
@@ -250,7 +285,7 @@ final class PrefillDecode {
 
     /** The cached run, also where it is there already: it may have left since. */
     private int fetch(NodeId node, int reserved) {
-        return cached.isEmpty() ? reserved : add(Action.TRANSFER, node, 0, cached.size(), List.of(reserved));
+        return cachedBlocks == 0 ? reserved : add(Action.TRANSFER, node, 0, cachedBlocks, List.of(reserved));
     }
 
     private void decode(NodeId node, List<Integer> after) {

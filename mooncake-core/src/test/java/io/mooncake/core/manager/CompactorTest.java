@@ -9,7 +9,9 @@ import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockWriter;
+import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.DramPool;
 import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.pool.SizeClass;
@@ -133,6 +135,52 @@ final class CompactorTest implements Relocator {
             assertEquals(2, fixture.pool.usage().used());
             assertEquals(5, fixture.read("k5"));
             assertFalse(fixture.announced.isEmpty());
+        }
+    }
+
+    /** To be moved is no use: who was used least recently goes first, as if nothing had been moved. */
+    @Test
+    void shouldTakeAlongWhenABlockWasUsed() {
+        try (fixture) {
+            fragment();
+            assertEquals(1, fixture.read("k1"));
+            assertEquals(3, fixture.read("k3"));
+            long _ = fixture.manager.compact();
+            fixture.now += Fixture.MS;
+            fixture.settle();
+            assertTrue(begun > 0);
+            assertEquals(1, fixture.read("k1"));
+            fixture.put("long", 9, 4 * UNIT);
+            fixture.put("k8", 8, UNIT);
+            assertEquals(-1, fixture.read("k5"));
+            assertEquals(7, fixture.read("k7"), "moved or not, it is younger than k5");
+            assertEquals(3, fixture.read("k3"));
+        }
+    }
+
+    /** A block that is moved is there twice for a moment. */
+    @Test
+    void shouldSayWhereThereAreAsManyBlocksAsThereMayBe() {
+        try (Fixture few = new Fixture(
+                DramPool.ofRanges("dram", new SizeClass(4 * UNIT, 4), 8 * UNIT, MemorySource.anonymous(), false))) {
+            few.manager.relocateBy(this);
+            for (int i = 0; i < 4; i++) {
+                few.put("k" + i, i, UNIT);
+            }
+            few.manager.evict(BlockId.of("k1"));
+            few.settle();
+            few.put("k4", 4, 2 * UNIT);
+            long full = few.manager.compact();
+            few.settle();
+            assertTrue(few.manager.hasCompacted(full));
+            assertTrue(few.manager.freeRanges(Tier.DRAM).needsScratch());
+            few.manager.evict(BlockId.of("k0"));
+            few.settle();
+            long again = few.manager.compact();
+            few.settle();
+            assertTrue(few.manager.hasCompacted(again));
+            assertEquals(new FreeRanges(4 * UNIT, 4 * UNIT, false), few.manager.freeRanges(Tier.DRAM));
+            assertEquals(4, few.read("k4"));
         }
     }
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.Counters;
 import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.base.Waiter;
@@ -18,6 +19,9 @@ import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.pool.BlockPool;
+import io.mooncake.core.pool.DramPool;
+import io.mooncake.core.pool.MemorySource;
+import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.sim.HostTier;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.RegionTable;
@@ -65,6 +69,19 @@ final class TierMovesTest implements BlockListener {
             }
             now += MS;
             manager.doWork(now);
+        }
+        return true;
+    }
+
+    private Runnable waiting = () -> {};
+
+    private boolean awaitMixed(BooleanSupplier done, long deadlineNs) {
+        while (!done.getAsBoolean()) {
+            if (now - deadlineNs >= 0) {
+                return false;
+            }
+            now += MS;
+            waiting.run();
         }
         return true;
     }
@@ -155,6 +172,43 @@ final class TierMovesTest implements BlockListener {
         assertEquals(List.of(Tier.VRAM), tiers(1));
     }
 
+    /** One that it is to sink below, and that has gone by then, is no reason to lose the block. */
+    @Test
+    void shouldNotGiveUpTheLastCopyOfABlock() {
+        BlockRef up = write(1, Tier.VRAM);
+        copy(up, Tier.DRAM);
+        settle();
+        try (BlockView view = manager.newView()) {
+            assertTrue(manager.acquire(id(1), view));
+            manager.sink(id(1), up.version(), Tier.DRAM);
+            settle();
+            assertTrue(manager.drop(manager.copies(id(1)).getLast()));
+            settle();
+        }
+        settle();
+        assertEquals(List.of(Tier.VRAM), tiers(1));
+    }
+
+    /** Room that was lent to a copy which did not come is set aside again, for the next. */
+    @Test
+    void shouldHaveRoomBackThatACopyDidNotNeed() {
+        BlockRef up = write(1, Tier.VRAM);
+        Reservation room = manager.reserve(id(1), BYTES, 500 * MS);
+        assertNotNull(room);
+        for (int i = 0; i < 3; i++) {
+            ReplicaWriter failing = manager.allocateReplica(up, Tier.DRAM);
+            assertNotNull(failing);
+            assertEquals(1, dram.usage().used());
+            failing.abort();
+            assertEquals(1, dram.usage().used());
+        }
+        try (BlockWriter writer = manager.write(room, 500 * MS)) {
+            assertEquals(1, dram.usage().used());
+            assertEquals(BYTES, writer.length());
+        }
+        assertEquals(0, dram.usage().used());
+    }
+
     /** What somebody takes away while it is copied, up or down, does not come back; what a policy does is saved by the copy. */
     @Test
     void shouldNotBringBackWhatWasEvictedMeanwhile() {
@@ -182,6 +236,49 @@ final class TierMovesTest implements BlockListener {
         ReplicaWriter writer = manager.allocateReplica(from, from.tier() == Tier.VRAM ? Tier.DRAM : Tier.VRAM);
         assertNotNull(writer);
         return writer;
+    }
+
+    /** A long block needs the room of many short ones, which go down together: one after the other would take too long. */
+    @Test
+    void shouldBringDownAsManyAtATimeAsALongBlockNeeds() {
+        Waiter waiter = this::await;
+        RegionTable regions = new RegionTable(SELF, waiter, () -> now, 100 * MS);
+        BlockPool ranges = DramPool.ofRanges("ranges", new SizeClass(16 * BYTES, 16), 16 * BYTES,
+                MemorySource.anonymous(), false);
+        BlockPool file = HostTier.of(Tier.SLOW, 40, BYTES);
+        BlockManager mixed = new BlockManager(new ManagerConfig(SELF,
+                List.of(new PoolBinding(ranges, regions.register(ranges.memory(), Access.GUARDED, 1)),
+                        new PoolBinding(file,
+                                regions.register(file.memory(), Access.GUARDED, FileMemory.FIRST_REGION))),
+                new Counters(), () -> now, this::awaitMixed, _ -> 0L, 20 * MS, 16, EvictionPolicy.named("lru"),
+                Map.of()),
+                this);
+        waiting = () -> mixed.doWork(now);
+        mixed.demoteBy((ref, down) -> {
+            ReplicaWriter writer = mixed.allocateReplica(ref, down);
+            long untilNs = now + 3 * MS;
+            boolean[] over = new boolean[1];
+            return () -> {
+                if (!over[0] && now - untilNs >= 0) {
+                    over[0] = true;
+                    Fixture.present(writer).commit();
+                }
+                return over[0];
+            };
+        });
+        for (int i = 0; i < 16; i++) {
+            try (BlockWriter writer = mixed.allocate(id(i), BYTES, Tier.DRAM, 1_000 * MS)) {
+                writer.commit();
+            }
+        }
+        for (int i = 0; i < 20; i++) {
+            mixed.doWork(now);
+        }
+        try (BlockWriter writer = mixed.allocate(id(99), 16 * BYTES, Tier.DRAM, 1_000 * MS)) {
+            assertEquals(16, mixed.usage(Tier.SLOW).used(), "none was dropped");
+            writer.commit();
+        }
+        mixed.close(now + 100 * MS);
     }
 
     @Test
