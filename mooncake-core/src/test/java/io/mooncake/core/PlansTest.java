@@ -369,8 +369,9 @@ final class PlansTest {
     }
 
     private static void step(Node from, Node to, int step, Action action, List<BlockId> ids) {
-        step(from, to, new PlanMessage.Step(1, 0, step, action, new PlanMessage.Common(600_000, BLOCK, 0, Tier.DRAM), ids,
-                List.of()));
+        step(from, to,
+                new PlanMessage.Step(1, 0, step, action, new PlanMessage.Common(600_000, BLOCK, 0, Tier.DRAM), ids,
+                        List.of()));
     }
 
     private static void step(Node from, Node to, PlanMessage.Step step) {

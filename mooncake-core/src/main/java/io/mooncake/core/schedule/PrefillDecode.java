@@ -99,7 +99,9 @@ final class PrefillDecode {
                 cached.add(new Held(by, 1));
             }
             cachedBlocks++;
-            by.stream().filter(place -> place.tiers.contains(request.tier())).forEach(place -> here.merge(place.node, 1, Integer::sum));
+            by.stream()
+                    .filter(place -> place.tiers.contains(request.tier()))
+                    .forEach(place -> here.merge(place.node, 1, Integer::sum));
         }
     }
 

@@ -193,7 +193,7 @@ final class TierMovesTest implements BlockListener {
     @Test
     void shouldHaveRoomBackThatACopyDidNotNeed() {
         BlockRef up = write(1, Tier.VRAM);
-        Reservation room = manager.reserve(id(1), BYTES, 500 * MS);
+        Reservation room = manager.reserve(id(1), BYTES, Tier.DRAM, 500 * MS);
         assertNotNull(room);
         for (int i = 0; i < 3; i++) {
             ReplicaWriter failing = manager.allocateReplica(up, Tier.DRAM);
