@@ -28,6 +28,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
@@ -91,7 +92,7 @@ final class CompactionTest {
         fragment(node);
         // Finds no range and has one made; while it is written it may stand in the way of others.
         write(node, 100, 2 * MIB);
-        assertEquals(new FreeRanges(30L * MIB, 30L * MIB, false), node.mover().compact(LONG));
+        assertFree(new FreeRanges(30L * MIB, 30L * MIB, false), node, Tier.DRAM);
         List<BlockWriter> writers = new ArrayList<>();
         for (int i = 1; i < 16; i++) {
             writers.add(node.store().allocate(id(100 + i), 2 * MIB));
@@ -113,7 +114,7 @@ final class CompactionTest {
         try (Hold hold = node.mover()
                 .pin(IntStream.range(0, 32).mapToObj(i -> id(2 * i + 1)).toList(), Tier.DRAM, LONG)) {
             assertEquals(32, hold.refs().size());
-            assertEquals(new FreeRanges(32L * MIB, MIB, false), node.mover().compact(LONG));
+            assertFree(new FreeRanges(32L * MIB, MIB, false), node, Tier.DRAM);
             MooncakeException refused = assertThrows(MooncakeException.class,
                     () -> node.store().allocate(id(100), 2 * MIB));
             assertEquals(Kind.OUT_OF_MEMORY, refused.kind());
@@ -122,7 +123,7 @@ final class CompactionTest {
                     refused::getMessage);
         }
         // More is free if something was evicted just now for who gave up waiting.
-        FreeRanges free = node.mover().compact(LONG);
+        FreeRanges free = compacted(node, Tier.DRAM, now -> now.bytes() == now.longest());
         assertTrue(free.bytes() >= 32L * MIB, free::toString);
         assertEquals(free.bytes(), free.longest());
         node.store().allocate(id(100), 2 * MIB).close();
@@ -136,7 +137,7 @@ final class CompactionTest {
             write(node, i, 1 + random.nextInt(MIB));
         }
         node.store().evict(IntStream.range(0, 50).mapToObj(i -> id(2 * i)).toList());
-        FreeRanges free = node.mover().compact(LONG);
+        FreeRanges free = compacted(node, Tier.DRAM, now -> now.bytes() == now.longest());
         assertEquals(free.bytes(), free.longest());
         for (int i = 0; i < 50; i++) {
             assertReadable(node, 2 * i + 1);
@@ -155,6 +156,26 @@ final class CompactionTest {
                 () -> node.store().describe());
     }
 
+    /**
+     * After runs until it is as it should be: one run leaves little holes where somebody has what is in the way for longer than it waits, as the
+     * announcer may have what was just written.
+     */
+    private static FreeRanges compacted(Node node, Tier tier, Predicate<FreeRanges> whole) {
+        FreeRanges free = node.mover().compact(tier, LONG);
+        for (int runs = 1; runs < 100 && !whole.test(free); runs++) {
+            free = node.mover().compact(tier, LONG);
+        }
+        return free;
+    }
+
+    static void assertFree(FreeRanges expected, Node node, Tier tier) {
+        assertEquals(expected, compacted(node, tier, expected::equals));
+    }
+
+    static void assertLongest(long expected, Node node, Tier tier) {
+        assertEquals(expected, compacted(node, tier, free -> free.longest() == expected).longest());
+    }
+
     @Test
     void shouldMoveWhatIsBehindAHoleThatIsTooShortForItByWayOfScratch() {
         Node node = start("a", builder -> builder);
@@ -163,7 +184,7 @@ final class CompactionTest {
         write(node, 2, 2 * MIB);
         write(node, 3, MIB);
         node.store().evict(List.of(id(1)));
-        assertEquals(new FreeRanges(60L * MIB, 60L * MIB, false), node.mover().compact(LONG));
+        assertFree(new FreeRanges(60L * MIB, 60L * MIB, false), node, Tier.DRAM);
         IntStream.of(0, 2, 3).forEach(number -> assertReadable(node, number));
     }
 
@@ -175,7 +196,7 @@ final class CompactionTest {
         write(node, 2, 3 * MIB / 2);
         node.store().evict(List.of(id(1)));
         TestNodes.announced(node);
-        assertEquals(new FreeRanges(MIB, MIB / 2, true), node.mover().compact(LONG));
+        assertFree(new FreeRanges(MIB, MIB / 2, true), node, Tier.DRAM);
         assertTrue(node.store().describe().contains("no scratch space"), () -> node.store().describe());
         // Who needs the room has something evicted.
         write(node, 3, MIB);
@@ -205,7 +226,7 @@ final class CompactionTest {
         TestNodes.announced(node);
         Region region = nodes.region(reader, MIB);
         try (BlockStore.Subscription _ = node.store().events(event -> events.add(event.ref().id()))) {
-            assertEquals(63L * MIB, node.mover().compact(LONG).longest());
+            assertLongest(63L * MIB, node, Tier.DRAM);
             write(node, 2, MIB);
             assertTrue(TestWaits.until(() -> !events.isEmpty()));
         }
@@ -238,14 +259,13 @@ final class CompactionTest {
             BlockRef held = node.store().locations(id(2)).getFirst();
             try (Hold hold = node.store().hold(List.of(held), LONG)) {
                 assertEquals(1, hold.refs().size());
-                FreeRanges free = node.mover().compact(LONG);
-                assertEquals(60L * MIB, free.longest());
+                assertLongest(60L * MIB, node, Tier.DRAM);
                 assertEquals(List.of(held), node.store().locations(id(2)));
                 assertEquals(0, node.store().locations(id(1)).getFirst().offset());
                 assertTrue(TestNodes.isAll(view.segment(), 0, MIB, 3));
             }
         }
-        assertEquals(61L * MIB, node.mover().compact(LONG).longest());
+        assertLongest(61L * MIB, node, Tier.DRAM);
     }
 
     @Test
@@ -255,7 +275,7 @@ final class CompactionTest {
         write(node, 1, MIB);
         assertEquals(Outcome.OK, node.store().read(Piece.replica(id(1), Tier.SLOW)));
         node.store().evict(List.of(id(0)));
-        assertEquals(63L * MIB, node.mover().compact(LONG).longest());
+        assertLongest(63L * MIB, node, Tier.DRAM);
         assertEquals(1, node.counters().get(Counter.BLOCKS_COMPACTED));
         assertReadable(node, 1);
         long demoted = node.counters().get(Counter.BLOCKS_DEMOTED);
@@ -325,7 +345,7 @@ final class CompactionTest {
         if (node.counters().get(Counter.EVICTIONS_POLICY) == 0) {
             IntStream.range(0, blocks).forEach(i -> assertReadable(node, i));
         }
-        FreeRanges free = node.mover().compact(LONG);
+        FreeRanges free = compacted(node, Tier.DRAM, now -> now.bytes() == now.longest());
         assertEquals(free.bytes(), free.longest());
         assertFalse(free.needsScratch());
     }

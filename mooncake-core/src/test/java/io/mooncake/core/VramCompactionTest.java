@@ -80,7 +80,7 @@ final class VramCompactionTest {
     @Test
     void shouldMakeOneRangeOfWhatIsFree() {
         Node node = startFragmented();
-        assertEquals(new FreeRanges(4L * MIB, 4L * MIB, false), node.mover().compact(Tier.VRAM, LONG));
+        CompactionTest.assertFree(new FreeRanges(4L * MIB, 4L * MIB, false), node, Tier.VRAM);
         assertTrue(node.counters().get(Counter.BLOCKS_COMPACTED) > 0);
         for (int number : new int[]{1, 3, 5, 7}) {
             assertInVram(node, number);
@@ -138,7 +138,7 @@ final class VramCompactionTest {
         BlockRef onDevice = reader.store().locations(id(2)).getFirst();
         assertEquals(List.of(Tier.DRAM, Tier.VRAM), List.of(inMemory.tier(), onDevice.tier()));
         node.store().evict(ids(0, 1));
-        assertEquals(6L * MIB, node.mover().compact(Tier.VRAM, LONG).longest());
+        CompactionTest.assertLongest(6L * MIB, node, Tier.VRAM);
         TestNodes.announced(node);
         assertEquals(2, node.counters().get(Counter.BLOCKS_COMPACTED));
         assertEquals(List.of(inMemory), reader.store().locations(id(3)));
