@@ -21,7 +21,7 @@ import picocli.CommandLine.Spec;
 @Command(name = "fragment", sortOptions = false, mixinStandardHelpOptions = true, versionProvider = Main.Version.class, description = {
         "Writes and evicts blocks of many sizes at random until the largest free range is below half of the free bytes; then leaves"
                 + " the node alone, but for threads that read every block there and from another node, and compares every byte.",
-        "Exit code 0: the compaction of one idle window made one range of 95 % of what is free, and no byte was wrong; 1: it did not,"
+        "Exit code 0: the compaction of one idle window made one range of 95 %% of what is free, and no byte was wrong; 1: it did not,"
                 + " or one was; 2: bad input."})
 final class FragmentCommand implements Callable<Integer> {
     static final double TARGET = 0.95;

@@ -28,8 +28,9 @@ import org.jspecify.annotations.Nullable;
 final class Compactor {
     /** So long nothing was written or evicted before a window counts as idle. */
     static final long IDLE_NS = 100_000_000;
-    /** From one look, or run, in an idle window to the next. */
+    /** From one look, or run, in an idle window to the next; twice as long after each run that stopped at blocks in use and moved none. */
     private static final long LOOK_NS = 1_000_000_000;
+    private static final int MAX_DOUBLINGS = 6;
     /** Where compaction has not helped who waits for room, it is not tried again for so long. */
     private static final long AGAIN_NS = 50_000_000;
     private static final int MAX_PASSES = 16;
@@ -63,6 +64,10 @@ final class Compactor {
     private boolean lacksScratch;
     private int lackedScratch;
     private boolean isInUse;
+    /** Whether the run left a hole because of blocks in use, whether it moved anything, and how many runs before it left one and moved nothing. */
+    private boolean leftInUse;
+    private boolean movedInRun;
+    private int inVain;
     private long waitsForHole;
     private long waitsSinceNs;
     private int waits;
@@ -153,7 +158,8 @@ final class Compactor {
         if (move == null) {
             running = false;
             notBeforeNs = nowNs + AGAIN_NS;
-            lookAgainNs = nowNs + LOOK_NS;
+            inVain = leftInUse && !movedInRun ? Math.min(MAX_DOUBLINGS, inVain + 1) : 0;
+            lookAgainNs = nowNs + (LOOK_NS << inVain);
             needsScratch = lackedScratch;
             answered = answers;
         }
@@ -172,6 +178,8 @@ final class Compactor {
         pool = 0;
         passes = 0;
         lackedScratch = 0;
+        leftInUse = false;
+        movedInRun = false;
         waits = 0;
         beginPass();
         return true;
@@ -192,7 +200,8 @@ final class Compactor {
         lookAgainNs = nowNs + LOOK_NS;
         for (Space space : spaces) {
             RangeBook ranges = ranges(space);
-            if (ranges.longestFreeBytes() < ranges.freeBytes() / 2) {
+            // Where readers had what was in the way it goes on in this window, or the next.
+            if (ranges.longestFreeBytes() < ranges.freeBytes() / 2 || (leftInUse && isWorthAPass(ranges))) {
                 return true;
             }
         }
@@ -218,12 +227,15 @@ final class Compactor {
                 Move next = into(space, hole);
                 if (next != null) {
                     movedInPass = true;
+                    movedInRun = true;
                     return next;
                 }
+                boolean inTheWay = isInUse;
                 isInUse = isInUse && isWorthWaiting(hole, nowNs);
                 if (isInUse) {
                     return null;
                 }
+                leftInUse |= inTheWay;
                 from = ranges(space).endOfHole(hole);
             } else if (movedInPass && passes < MAX_PASSES && isWorthAPass(ranges(space))) {
                 beginPass();

@@ -114,6 +114,31 @@ final class CompactorTest implements Relocator {
         }
     }
 
+    /** Who has blocks for longer than a run waits does not end the work of the idle window, though most of what is free is one range by then. */
+    @Test
+    void shouldGoOnInTheIdleWindowWhereBlocksWereInUse() {
+        try (fixture) {
+            fragment();
+            List<BlockRef> held = List.of(Fixture.present(fixture.manager.find(BlockId.of("k5"))),
+                    Fixture.present(fixture.manager.find(BlockId.of("k7"))));
+            try (Hold hold = fixture.manager.hold(held, Fixture.TTL)) {
+                assertEquals(2, hold.refs().size());
+                pass(500);
+                assertEquals(new FreeRanges(4 * UNIT, 3 * UNIT, false), fixture.manager.freeRanges(Tier.DRAM));
+            }
+            pass(5_000);
+            assertEquals(new FreeRanges(4 * UNIT, 4 * UNIT, false), fixture.manager.freeRanges(Tier.DRAM));
+            assertEquals(5, fixture.read("k5"));
+        }
+    }
+
+    private void pass(int milliseconds) {
+        for (int i = 0; i < milliseconds; i++) {
+            fixture.now += Fixture.MS;
+            fixture.settle();
+        }
+    }
+
     @Test
     void shouldGiveThePlaceBackWhereTheBlockIsEvictedOrTheCopyFails() {
         try (fixture) {
