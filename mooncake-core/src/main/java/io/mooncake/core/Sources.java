@@ -39,7 +39,22 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
 
     private @Nullable BlockRef find(BlockId id, long length) {
         BlockRef local = blocks.find(id);
-        return local != null ? local : scheduler.source(registry.locations(id), bytes(length), costs);
+        return local != null ? local : scheduler.source(elsewhere(id), bytes(length), costs);
+    }
+
+    /** Other holders. What is here the table knows; the registry may not have heard yet of what left. */
+    private List<BlockRef> elsewhere(BlockId id) {
+        List<BlockRef> holders = registry.locations(id);
+        for (BlockRef holder : holders) {
+            if (isHere(holder)) {
+                return holders.stream().filter(ref -> !isHere(ref)).toList();
+            }
+        }
+        return holders;
+    }
+
+    private boolean isHere(BlockRef ref) {
+        return ref.node().equals(costs.self());
     }
 
     private static long bytes(long length) {
@@ -62,7 +77,7 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
                 return local;
             }
         }
-        List<BlockRef> holders = registry.locations(piece.id()).stream().filter(ref -> isCandidate(part, ref)).toList();
+        List<BlockRef> holders = elsewhere(piece.id()).stream().filter(ref -> isCandidate(part, ref)).toList();
         return scheduler.source(holders, bytes(piece.length()), costs);
     }
 

@@ -354,6 +354,27 @@ class StoreTest {
         }
     }
 
+    /** The registry hears of it a moment later, and the slot is withdrawn a moment later, too. */
+    @Test
+    void whatWasEvictedIsNotHereAnyMoreAtOnce() {
+        try (TestNodes nodes = new TestNodes()) {
+            Node a = nodes.start("a", builder -> builder.threading(ThreadingMode.INVOKER));
+            Node b = nodes.start("b");
+            TestNodes.write(a, ID, BLOCK, 1);
+            TestNodes.announced(a);
+            assertEquals(1, a.store().evict(List.of(ID)));
+            assertEquals(1, a.store().locations(ID).size(), "the registry has not heard yet");
+            try (PrefixMatch match = a.store().match(List.of(ID), TestNodes.LONG)) {
+                assertEquals(PrefixMatch.Status.ABSENT, match.status(0));
+            }
+            TestNodes.write(b, ID, BLOCK, 1);
+            TestNodes.announced(b);
+            try (PrefixMatch match = a.store().match(List.of(ID), TestNodes.LONG)) {
+                assertEquals(Tier.SLOW, match.tier(0), "with another node");
+            }
+        }
+    }
+
     @Test
     void aCanceledReplicaIsReleasedLaterThanDone() {
         try (TestNodes nodes = new TestNodes()) {
