@@ -21,6 +21,7 @@ import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.Transfer;
+import io.mooncake.testing.DocsExample;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -408,13 +409,7 @@ final class BlockMoverTest {
 
     @Test
     void shouldStandInTheDocs() throws IOException {
-        String source = Files.readString(Path.of("src/test/java/io/mooncake/core/BlockMoverTest.java"));
-        String example = words(source.substring(source.indexOf("// " + "begin") + 8, source.indexOf("// " + "end")));
-        assertTrue(words(Files.readString(Path.of("../docs/tiers.md"))).contains(example), example);
-    }
-
-    private static String words(String text) {
-        return String.join(" ", text.strip().split("\\s+"));
+        DocsExample.assertStandsIn("docs/tiers.md", BlockMoverTest.class);
     }
 
     @Test

@@ -30,10 +30,9 @@ import io.mooncake.core.schedule.PlanRequest;
 import io.mooncake.core.schedule.Scheduler;
 import io.mooncake.core.sim.HostTier;
 import io.mooncake.core.transfer.Topic;
+import io.mooncake.testing.DocsExample;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -737,13 +736,7 @@ final class PlansTest {
 
     @Test
     void shouldStandInTheDocs() throws IOException {
-        String source = Files.readString(Path.of("src/test/java/io/mooncake/core/PlansTest.java"));
-        String example = words(source.substring(source.indexOf("// " + "begin") + 8, source.indexOf("// " + "end")));
-        assertTrue(words(Files.readString(Path.of("../docs/scheduling.md"))).contains(example), example);
-    }
-
-    private static String words(String text) {
-        return String.join(" ", text.strip().split("\\s+"));
+        DocsExample.assertStandsIn("docs/scheduling.md", PlansTest.class);
     }
 
     @Test

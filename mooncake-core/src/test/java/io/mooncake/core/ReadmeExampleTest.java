@@ -1,8 +1,6 @@
 package io.mooncake.core;
 
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertLinesMatch;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.ClusterSecret;
 import io.mooncake.core.base.Layout;
@@ -17,13 +15,13 @@ import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.CompletionQueue;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.Transfer;
+import io.mooncake.testing.DocsExample;
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -48,17 +46,8 @@ class ReadmeExampleTest {
     }
 
     @Test
-    void shouldStandInTheReadme() throws Exception {
-        String readme = words(Files.readString(Path.of("../README.md")));
-        String source = Files
-                .readString(Path.of("src/test/java/io/mooncake/core/ReadmeExampleTest.java"));
-        String example = words(source.substring(source.indexOf("// " + "begin") + 8, source.indexOf("// " + "end")));
-        assertFalse(example.isEmpty());
-        assertTrue(readme.contains(example), "README's example differs from this test's: " + example);
-    }
-
-    private static String words(String text) {
-        return text.replaceAll("\\s+", "");
+    void shouldStandInTheReadme() throws IOException {
+        DocsExample.assertStandsIn("README.md", ReadmeExampleTest.class);
     }
 
     private static void example() {

@@ -2,7 +2,6 @@ package io.mooncake.bench.engine;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.BlockStore;
@@ -19,11 +18,11 @@ import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.PrefixChain;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.registry.LocalRegistry;
+import io.mooncake.testing.DocsExample;
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -180,15 +179,7 @@ class AdapterExampleTest {
     }
 
     @Test
-    void shouldStandInTheDocumentation() throws Exception {
-        String docs = words(Files.readString(Path.of("../docs/engines.md")));
-        String source = Files.readString(Path.of("src/test/java/io/mooncake/bench/engine/AdapterExampleTest.java"));
-        String example = words(source.substring(source.indexOf("// " + "begin") + 8, source.indexOf("// " + "end")));
-        assertFalse(example.isEmpty());
-        assertTrue(docs.contains(example), "the example of docs/engines.md differs from this test's: " + example);
-    }
-
-    private static String words(String text) {
-        return text.replaceAll("\\s+", "");
+    void shouldStandInTheDocumentation() throws IOException {
+        DocsExample.assertStandsIn("docs/engines.md", AdapterExampleTest.class);
     }
 }

@@ -167,6 +167,16 @@ final class LockedFile implements AutoCloseable {
         }
     }
 
+    /** Closes it because of a failure, to which it adds what goes wrong with that. */
+    <E extends Exception> E closeAfter(E failure) {
+        try {
+            close();
+        } catch (IOException e) {
+            failure.addSuppressed(e);
+        }
+        return failure;
+    }
+
     /** Removes both files and gives the lock up. Mappings stay. */
     @Override
     public void close() throws IOException {

@@ -87,13 +87,7 @@ public final class SharedGuards implements AutoCloseable {
         try {
             return new SharedGuards(file, directory.path(), name, bytes, note);
         } catch (IOException e) {
-            MooncakeException failed = cannotMap(file.data(), e);
-            try {
-                file.close();
-            } catch (IOException again) {
-                failed.addSuppressed(again);
-            }
-            throw failed;
+            throw file.closeAfter(cannotMap(file.data(), e));
         }
     }
 

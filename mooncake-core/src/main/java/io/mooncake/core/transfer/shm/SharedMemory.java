@@ -80,13 +80,7 @@ public final class SharedMemory implements AutoCloseable {
         try {
             return new SharedMemory(owner, directory, file, all, nanoClock);
         } catch (IOException e) {
-            MooncakeException failed = cannotMap(file.data(), e);
-            try {
-                file.close();
-            } catch (IOException again) {
-                failed.addSuppressed(again);
-            }
-            throw failed;
+            throw file.closeAfter(cannotMap(file.data(), e));
         }
     }
 
