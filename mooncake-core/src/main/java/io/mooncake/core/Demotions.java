@@ -22,7 +22,7 @@ record Demotions(NodeStore store, @Nullable HotReplicas hot) implements Demoter 
     @Override
     public @Nullable BooleanSupplier demote(BlockRef ref, Tier down) {
         try {
-            Piece piece = new Piece(ref.id(), ref, 0, Piece.WHOLE, Destination.replica(down), 0);
+            Piece piece = Piece.of(ref, 0, Piece.WHOLE, Destination.replica(down));
             Transfer transfer = store.pull(List.of(piece), BACKGROUND).submit();
             return transfer::isDone;
         } catch (MooncakeException e) {

@@ -94,7 +94,7 @@ final class HandOver {
         try {
             for (BlockRef ref : RefMessage.read(message)) {
                 if (ref.node().equals(from)) {
-                    pieces.add(new Piece(ref.id(), ref, 0, Piece.WHOLE, Destination.replica(), 0));
+                    pieces.add(Piece.of(ref, 0, Piece.WHOLE, Destination.replica()));
                 }
             }
             if (!pieces.isEmpty()) {

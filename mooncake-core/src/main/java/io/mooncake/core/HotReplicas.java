@@ -142,7 +142,7 @@ final class HotReplicas {
             return;
         }
         try {
-            Piece piece = new Piece(from.id(), from, 0, Piece.WHOLE, Destination.replica(), 0);
+            Piece piece = Piece.of(from, 0, Piece.WHOLE, Destination.replica());
             copies.put(from.id(), new Copy(from, store.prepare(List.of(piece), BACKGROUND).submit()));
             node.counters().increment(Counter.HOT_REPLICAS);
         } catch (MooncakeException e) {

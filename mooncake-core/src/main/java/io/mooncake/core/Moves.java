@@ -131,7 +131,7 @@ final class Moves {
         for (int i = 0; i < outcomes.length; i++) {
             BlockRef ref = ask.refs().get(i);
             if (ref.node().equals(from) && !(ask.handOver() && moving.containsKey(ref.id()))) {
-                pieces.add(new Piece(ref.id(), ref, 0, Piece.WHOLE, Destination.replica(), 0));
+                pieces.add(Piece.of(ref, 0, Piece.WHOLE, Destination.replica()));
                 places.add(i);
             }
         }

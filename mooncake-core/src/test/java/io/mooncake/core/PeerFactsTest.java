@@ -98,7 +98,7 @@ class PeerFactsTest {
     }
 
     private static Piece replica(BlockRef ref) {
-        return new Piece(ref.id(), ref, 0, Piece.WHOLE, Destination.replica(), 0);
+        return Piece.of(ref, 0, Piece.WHOLE, Destination.replica());
     }
 
     @Test

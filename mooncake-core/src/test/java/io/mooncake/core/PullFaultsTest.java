@@ -113,7 +113,7 @@ class PullFaultsTest {
             };
             Transfer transfer = manual
                     .prepare(ManualNodes.into(region, 0, ref),
-                            new Piece(ref.id(), ref, 0, Piece.WHOLE, Destination.replica(), 0))
+                            Piece.of(ref, 0, Piece.WHOLE, Destination.replica()))
                     .submit();
             manual.run();
             assertEquals(Transfer.State.FAILED, transfer.state());

@@ -85,7 +85,7 @@ class SharedPullTest {
             pulls.add(pull(TestNodes.LONG));
         }
         // Two of one transfer, one of them by reference.
-        pulls.add(manual.prepare(Piece.replica(k.id()), new Piece(k.id(), k, 0, Piece.WHOLE, Destination.replica(), 0))
+        pulls.add(manual.prepare(Piece.replica(k.id()), Piece.of(k, 0, Piece.WHOLE, Destination.replica()))
                 .submit());
         manual.run();
         assertEquals(1, engine.reads.size());

@@ -179,7 +179,7 @@ abstract sealed class CancelSeat implements AutoCloseable {
 
         @Override
         Piece piece(BlockRef from) {
-            return new Piece(from.id(), from, 0, Piece.WHOLE, Destination.replica(), 0);
+            return Piece.of(from, 0, Piece.WHOLE, Destination.replica());
         }
 
         @Override

@@ -72,7 +72,7 @@ class ServerKilledTest {
                 for (int i = 0; i < BLOCKS; i++) {
                     BlockRef ref = server.blocks().get(i);
                     reads.add(submit(node, Piece.of(ref, 0, Piece.WHOLE, Destination.at(region, i * BLOCK))));
-                    replicas.add(submit(node, new Piece(ref.id(), ref, 0, Piece.WHOLE, Destination.replica(), 0)));
+                    replicas.add(submit(node, Piece.of(ref, 0, Piece.WHOLE, Destination.replica())));
                 }
                 assertTrue(soon(() -> (long) ValueLayout.JAVA_LONG.varHandle().getVolatile(memory, 0L) != 0),
                         "no byte of the first read arrived");
