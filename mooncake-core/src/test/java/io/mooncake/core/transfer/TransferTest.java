@@ -184,6 +184,22 @@ class TransferTest {
         assertEquals(State.FAILED, staged.state());
     }
 
+    @Test
+    void aPieceCanBeUsedBeforeThoseThatStillCome() {
+        Transfer some = new Transfer(hand, hand, 3, true, 1_000, Transfer.Told.NOBODY);
+        some.submit();
+        some.end(1, Outcome.OK, null);
+        assertEquals(Outcome.PENDING, some.awaitOutcome(0, Duration.ofNanos(1)));
+        // Neither the one before it nor the one after it is there.
+        assertEquals(Outcome.OK, some.awaitOutcome(1, ChronoUnit.FOREVER.getDuration()));
+        some.end(0, Outcome.STALE, null);
+        assertEquals(Outcome.STALE, some.awaitOutcome(0, ChronoUnit.FOREVER.getDuration()));
+        assertFalse(some.isDone());
+        some.cancel();
+        assertEquals(Outcome.CANCELED, some.awaitOutcome(2, ChronoUnit.FOREVER.getDuration()));
+        some.end(2, Outcome.CANCELED, null);
+    }
+
     /** Two threads that begin as nearly together as can be. */
     private static final class Racer implements AutoCloseable {
         private final ExecutorService other = Executors.newSingleThreadExecutor();
