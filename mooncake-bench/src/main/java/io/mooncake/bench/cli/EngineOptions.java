@@ -17,6 +17,10 @@ final class EngineOptions {
     @Option(names = "--model", defaultValue = "small", description = "How large: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
     private EngineChoice.Model model = EngineChoice.Model.SMALL;
 
+    @Option(names = "--model-dir", paramLabel = "DIR", description = "Where the model's files are written, if they are not there yet, and stay; jlama and llamacpp (default: a temporary"
+            + " directory).")
+    private @Nullable Path models;
+
     @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of weights and prompts (default: ${DEFAULT-VALUE}).")
     private long seed;
 
@@ -48,7 +52,27 @@ final class EngineOptions {
         if (failure != null) {
             throw new BadInputException("--engine = " + name(kind) + ": " + failure);
         }
+        if (models != null && !choice.hasFiles()) {
+            throw new BadInputException("--model-dir = " + models + ": engine " + name(kind)
+                    + " has no files; leave it out, or use --engine jlama or llamacpp");
+        }
         return choice;
+    }
+
+    /** Where models stay; null = nowhere. */
+    @Nullable
+    Path models() {
+        return models;
+    }
+
+    /** Refuses requests that are longer than the engine takes. */
+    static void checkFits(EngineChoice choice, String option, long tokens, long generate) {
+        if (tokens + generate > choice.context()) {
+            throw new BadInputException(option + " = " + tokens + " and " + generate
+                    + " that follow (--generate) are more"
+                    + " tokens than the " + choice.context() + " that a request of engine " + name(choice.kind())
+                    + " may have");
+        }
     }
 
     static String name(Enum<?> choice) {
