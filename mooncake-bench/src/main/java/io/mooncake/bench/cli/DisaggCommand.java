@@ -40,7 +40,7 @@ final class DisaggCommand implements Callable<Integer> {
     private EngineOptions engine = new EngineOptions();
 
     @Option(names = "--by", defaultValue = "tcp", description = "How blocks come: tcp, shm (copied out of the other process's memory), view (used where they are in"
-            + " the other process's memory) rdma, or layers (over TCP straight into the engine's own pages, layer by layer; jlama) (default: ${DEFAULT-VALUE}).")
+            + " the other process's memory), rdma, or layers (over TCP straight into the engine's own pages, layer by layer; jlama) (default: ${DEFAULT-VALUE}).")
     private By by = By.TCP;
 
     @Option(names = "--prompts", paramLabel = "N", defaultValue = "5", description = "Prompts that are measured (default: ${DEFAULT-VALUE}).")
@@ -55,7 +55,7 @@ final class DisaggCommand implements Callable<Integer> {
     @Option(names = "--prefix", paramLabel = "N", defaultValue = "128", description = "Tokens that all prompts begin with; their blocks are there from the first prompt on (default: ${DEFAULT-VALUE}).")
     private int prefix;
 
-    @Option(names = "--prompt", paramLabel = "TEXT", description = "A prompt, instead of random ones; may be repeated. With jlama and llamacpp a token is a byte.")
+    @Option(names = "--prompt", paramLabel = "TEXT", description = "A prompt, instead of random ones; may be repeated. A token is a byte of it in UTF-8.")
     private List<String> texts = new ArrayList<>();
 
     @Option(names = "--prompt-file", paramLabel = "FILE", description = "A file that is a prompt, in UTF-8; may be repeated.")
@@ -163,7 +163,8 @@ final class DisaggCommand implements Callable<Integer> {
         }
         Json.checkWritable(engine.json());
         EngineChoice choice = engine.choice(blockTokens);
-        EngineOptions.checkFits(choice, "--tokens", tokens, generate);
+        EngineOptions.checkFits(choice, "--tokens = " + tokens + " and --generate = " + generate,
+                (long) tokens + generate);
         if (!texts.isEmpty() && choice.vocabulary() < 1 << Byte.SIZE) {
             throw new BadInputException("a text is no prompt of engine " + EngineOptions.name(choice.kind())
                     + " with so small a model, which has only " + choice.vocabulary() + " tokens; use --model small");

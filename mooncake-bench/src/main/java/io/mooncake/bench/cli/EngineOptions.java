@@ -11,10 +11,10 @@ import picocli.CommandLine.Option;
 
 /** The options by which commands choose an inference engine, and where they write what they found. */
 final class EngineOptions {
-    @Option(names = "--engine", defaultValue = "mini", description = "Which computes: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--engine", defaultValue = "mini", description = "Which computes: mini, jlama, llamacpp (default: ${DEFAULT-VALUE}).")
     private Kind kind = Kind.MINI;
 
-    @Option(names = "--model", defaultValue = "small", description = "How large: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--model", defaultValue = "small", description = "How large: tiny, small (default: ${DEFAULT-VALUE}).")
     private EngineChoice.Model model = EngineChoice.Model.SMALL;
 
     @Option(names = "--model-dir", paramLabel = "DIR", description = "Where the model's files are written, if they are not there yet, and stay; jlama and llamacpp (default: a temporary"
@@ -66,12 +66,10 @@ final class EngineOptions {
     }
 
     /** Refuses requests that are longer than the engine takes. */
-    static void checkFits(EngineChoice choice, String option, long tokens, long generate) {
-        if (tokens + generate > choice.context()) {
-            throw new BadInputException(option + " = " + tokens + " and " + generate
-                    + " that follow (--generate) are more"
-                    + " tokens than the " + choice.context() + " that a request of engine " + name(choice.kind())
-                    + " may have");
+    static void checkFits(EngineChoice choice, String options, long tokens) {
+        if (tokens > choice.context()) {
+            throw new BadInputException(options + " make " + tokens + " tokens, more than the " + choice.context()
+                    + " that a request of engine " + name(choice.kind()) + " may have; use less");
         }
     }
 

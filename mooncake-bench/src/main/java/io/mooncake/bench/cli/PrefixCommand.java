@@ -87,7 +87,8 @@ final class PrefixCommand implements Callable<Integer> {
 
     private Engine create() {
         EngineChoice choice = engine.choice(blockTokens);
-        EngineOptions.checkFits(choice, "tokens of all turns", system + (long) turns * (user + generate), 0);
+        EngineOptions.checkFits(choice, "--system, and --user and --generate for each of --turns",
+                system + (long) turns * (user + generate));
         try (ModelFiles files = ModelFiles.of(choice, engine.models())) {
             return choice.create(files.directory());
         }

@@ -11,12 +11,15 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.Transfer.State;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
 /** A transfer's states, driven by hand: pieces whose end the test decides, callbacks that run when it says so. */
@@ -198,6 +201,26 @@ class TransferTest {
         some.cancel();
         assertEquals(Outcome.CANCELED, some.awaitOutcome(2, ChronoUnit.FOREVER.getDuration()));
         some.end(2, Outcome.CANCELED, null);
+    }
+
+    @Test
+    void nobodyWaitsForThePiecesAfterTheOneThatIsNeeded() {
+        AtomicInteger came = new AtomicInteger();
+        List<Transfer> all = new ArrayList<>();
+        Hand oneByOne = new Hand() {
+            @Override
+            public boolean pump(BooleanSupplier done, long deadlineNs) {
+                while (!done.getAsBoolean()) {
+                    all.getFirst().end(came.getAndIncrement(), Outcome.OK, null);
+                }
+                return true;
+            }
+        };
+        all.add(new Transfer(oneByOne, oneByOne, 3, true, 1_000, Transfer.Told.NOBODY).submit());
+        for (int piece = 0; piece < 3; piece++) {
+            assertEquals(Outcome.OK, all.getFirst().awaitOutcome(piece, ChronoUnit.FOREVER.getDuration()));
+            assertEquals(piece + 1, came.get());
+        }
     }
 
     /** Two threads that begin as nearly together as can be. */
