@@ -17,7 +17,9 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
@@ -29,6 +31,7 @@ import java.util.function.BooleanSupplier;
  *   is told                                     says
  *                                               node NAME#LIFE host:port tolerance what the engine is
  *   meet COUNT                                  met            it knows so many nodes
+ *   encode TEXT                                 tokens tokens  of a text, which is in Base64
  *   alone COUNT tokens                          answer words   so many tokens that follow, the store not asked
  *   shared COUNT tokens [NAME#LIFE=n]           pulling n      if there is anything to pull, before it is waited for
  *                                               answer words   it knew so many changes of that node before it began
@@ -64,14 +67,16 @@ final class DisaggProcess {
     /**
      * Serves.
      *
-     * @param args the node's name, the blocks that it has room for, how blocks come, which engine; then its settings, KEY=VALUE
+     * @param args the node's name, the blocks that it has room for, how blocks come, which engine, its model's directory or nothing; then the
+     *     node's settings, KEY=VALUE
      * @throws IOException when standard input cannot be read
      */
     public static void main(String[] args) throws IOException {
         PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
-        try (Engine engine = EngineChoice.ofText(args[3]).create()) {
+        try (Engine engine = EngineChoice.ofText(args[3])
+                .create(args[4].isEmpty() ? null : Path.of(args[4]))) {
             long blockBytes = engine.layout().blockBytes();
-            NodeSettings settings = NodeSettings.ofArgs(List.of(args).subList(4, args.length));
+            NodeSettings settings = NodeSettings.ofArgs(List.of(args).subList(5, args.length));
             NodeConfigBuilder builder = settings.applyTo(NodeConfig.builder(args[0]))
                     .blockSize(blockBytes)
                     .poolSize((Long.parseLong(args[1]) + SPARE) * blockBytes)
@@ -107,6 +112,8 @@ final class DisaggProcess {
                 await(() -> node.nodes().size() >= nodes, nodes + " nodes");
                 yield "met";
             }
+            case "encode" -> "tokens " + Answer.joined(
+                    engine.encode(new String(Base64.getDecoder().decode(words.get(1)), StandardCharsets.UTF_8)));
             case "alone" -> {
                 try (Session session = EngineAdapter.beginAlone(engine, Answer.parsed(words.get(2)))) {
                     yield "answer " + Answer.of(session, Integer.parseInt(words.get(1))).toWords();

@@ -11,11 +11,15 @@ import picocli.CommandLine.Option;
 
 /** The options by which commands choose an inference engine, and where they write what they found. */
 final class EngineOptions {
-    @Option(names = "--engine", defaultValue = "mini", description = "Which computes: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--engine", defaultValue = "mini", description = "Which computes: mini, jlama, llamacpp (default: ${DEFAULT-VALUE}).")
     private Kind kind = Kind.MINI;
 
-    @Option(names = "--model", defaultValue = "small", description = "How large: ${COMPLETION-CANDIDATES} (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--model", defaultValue = "small", description = "How large: tiny, small (default: ${DEFAULT-VALUE}).")
     private EngineChoice.Model model = EngineChoice.Model.SMALL;
+
+    @Option(names = "--model-dir", paramLabel = "DIR", description = "Where the model's files are written, if they are not there yet, and stay; jlama and llamacpp (default: a temporary"
+            + " directory).")
+    private @Nullable Path models;
 
     @Option(names = "--seed", paramLabel = "N", defaultValue = "1", description = "Of weights and prompts (default: ${DEFAULT-VALUE}).")
     private long seed;
@@ -48,7 +52,25 @@ final class EngineOptions {
         if (failure != null) {
             throw new BadInputException("--engine = " + name(kind) + ": " + failure);
         }
+        if (models != null && !choice.hasFiles()) {
+            throw new BadInputException("--model-dir = " + models + ": engine " + name(kind)
+                    + " has no files; leave it out, or use --engine jlama or llamacpp");
+        }
         return choice;
+    }
+
+    /** Where models stay; null = nowhere. */
+    @Nullable
+    Path models() {
+        return models;
+    }
+
+    /** Refuses requests that are longer than the engine takes. */
+    static void checkFits(EngineChoice choice, String options, long tokens) {
+        if (tokens > choice.context()) {
+            throw new BadInputException(options + " make " + tokens + " tokens, more than the " + choice.context()
+                    + " that a request of engine " + name(choice.kind()) + " may have; use less");
+        }
     }
 
     static String name(Enum<?> choice) {

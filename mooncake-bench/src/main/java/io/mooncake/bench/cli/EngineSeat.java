@@ -4,8 +4,11 @@ import io.mooncake.bench.engine.Answer;
 import io.mooncake.bench.engine.EngineChoice;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -24,11 +27,12 @@ final class EngineSeat implements AutoCloseable {
      * What such a process is.
      *
      * @param engine which
+     * @param model the directory of its model's files; null where it has none
      * @param capacity blocks that its node has room for
      * @param by how blocks come
      * @param settings of its node, the cluster's among them
      */
-    record Setup(EngineChoice engine, int capacity, DisaggRun.By by, NodeSettings settings) {}
+    record Setup(EngineChoice engine, @Nullable Path model, int capacity, DisaggRun.By by, NodeSettings settings) {}
 
     /**
      * Starts one and waits until it serves.
@@ -43,7 +47,7 @@ final class EngineSeat implements AutoCloseable {
         flags.addAll(setup.settings.jvmFlags());
         flags.addAll(setup.engine.jvmFlags());
         List<String> args = new ArrayList<>(List.of(name, Integer.toString(setup.capacity), setup.by.name(),
-                setup.engine.toText()));
+                setup.engine.toText(), setup.model == null ? "" : setup.model.toString()));
         args.addAll(setup.settings.toArgs());
         child = Child.start(flags, DisaggProcess.class, args);
         List<String> words;
@@ -82,6 +86,12 @@ final class EngineSeat implements AutoCloseable {
     void meet(int nodes) throws IOException {
         say("meet " + nodes);
         expect("met");
+    }
+
+    /** The tokens of a text, as its engine has them. */
+    int[] encode(String text) throws IOException {
+        say("encode " + Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8)));
+        return Answer.parsed(expect("tokens").getFirst());
     }
 
     /** Lets it answer by computing everything. */

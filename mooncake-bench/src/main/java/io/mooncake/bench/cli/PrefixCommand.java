@@ -3,7 +3,9 @@ package io.mooncake.bench.cli;
 import io.mooncake.bench.cli.PrefixRun.Settings;
 import io.mooncake.bench.cli.PrefixRun.Turn;
 import io.mooncake.bench.engine.Engine;
+import io.mooncake.bench.engine.EngineChoice;
 import io.mooncake.bench.engine.FirstToken;
+import io.mooncake.bench.engine.ModelFiles;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Path;
@@ -61,7 +63,7 @@ final class PrefixCommand implements Callable<Integer> {
         List<Map<String, Object>> figures = new ArrayList<>();
         boolean equal = true;
         float tolerance;
-        try (Engine computes = engine.choice(blockTokens).create()) {
+        try (Engine computes = create()) {
             out.println(computes.describe());
             tolerance = computes.tolerance();
             for (int count : nodes) {
@@ -81,6 +83,15 @@ final class PrefixCommand implements Callable<Integer> {
             Json.write(json, result);
         }
         return equal ? Main.OK : Main.FAILED;
+    }
+
+    private Engine create() {
+        EngineChoice choice = engine.choice(blockTokens);
+        EngineOptions.checkFits(choice, "--system, and --user and --generate for each of --turns",
+                system + (long) turns * (user + generate));
+        try (ModelFiles files = ModelFiles.of(choice, engine.models())) {
+            return choice.create(files.directory());
+        }
     }
 
     private Settings settings() throws IOException {

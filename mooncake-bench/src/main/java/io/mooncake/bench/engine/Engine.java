@@ -1,10 +1,13 @@
 package io.mooncake.bench.engine;
 
 import io.mooncake.core.base.Layout;
+import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.PrefixChain;
 import java.lang.foreign.MemorySegment;
+import java.nio.charset.StandardCharsets;
 import java.util.function.IntConsumer;
+import java.util.stream.IntStream;
 
 /** An inference engine as the {@link EngineAdapter} needs it. Any thread; each of its contexts by one thread at a time. */
 public interface Engine extends AutoCloseable {
@@ -21,6 +24,22 @@ public interface Engine extends AutoCloseable {
      * @return tokens are 0 to this - 1
      */
     int vocabulary();
+
+    /**
+     * The tokens of a text. Where an engine has no vocabulary of its own they are the text's bytes in UTF-8.
+     *
+     * @param text any
+     * @return one for each byte
+     * @throws MooncakeException INVALID_ARGUMENT where there are fewer tokens than bytes
+     */
+    default int[] encode(String text) {
+        if (vocabulary() < 1 << Byte.SIZE) {
+            throw new MooncakeException(MooncakeException.Kind.INVALID_ARGUMENT, "a model with only " + vocabulary()
+                    + " tokens has none for each byte of a text: use a larger model");
+        }
+        byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
+        return IntStream.range(0, utf8.length).map(i -> Byte.toUnsignedInt(utf8[i])).toArray();
+    }
 
     /**
      * How the keys and values of a block's tokens lie in it.

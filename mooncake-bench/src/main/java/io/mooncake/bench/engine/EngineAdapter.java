@@ -3,10 +3,8 @@ package io.mooncake.bench.engine;
 import io.mooncake.bench.engine.FirstToken.Tally;
 import io.mooncake.core.BlockStore;
 import io.mooncake.core.Node;
-import io.mooncake.core.Piece;
 import io.mooncake.core.PrefixMatch;
 import io.mooncake.core.Reach;
-import io.mooncake.core.TransferOptions;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Category;
 import io.mooncake.core.block.BlockId;
@@ -14,10 +12,7 @@ import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
-import io.mooncake.core.transfer.Outcome;
-import io.mooncake.core.transfer.Transfer;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
@@ -28,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class EngineAdapter {
     /** How long what was found, or published, stays at least, until it is pinned. */
-    private static final Duration MEANWHILE = Duration.ofSeconds(30);
+    static final Duration MEANWHILE = Duration.ofSeconds(30);
 
     private final Engine engine;
     private final BlockStore store;
@@ -122,65 +117,21 @@ public final class EngineAdapter {
     }
 
     /**
-     * Gets what there is of a prompt's blocks: what is on this node by pinning it, the rest in one transfer. Whatever does not come, and why,
-     * is the same to the request: it computes that.
-     *
-     * @return a view for each id that is here now; null for the others
+     * Begins to get what there is of a prompt's blocks: what is on this node by pinning it, the rest in one transfer. Whatever does not come, and
+     * why, is the same to the request: it computes that.
      */
-    @Nullable
-    BlockView[] fetch(List<BlockId> ids, Tally tally) {
+    BlockPull beginByBlocks(List<BlockId> ids, Tally tally) {
         long began = System.nanoTime();
-        @Nullable
-        BlockView[] views = new @Nullable BlockView[ids.size()];
-        try (PrefixMatch match = store.match(ids, MEANWHILE)) {
-            List<Integer> away = new ArrayList<>();
-            for (int i = 0; i < views.length; i++) {
-                views[i] = acquire(ids.get(i));
-                if (views[i] != null) {
-                    tally.here();
-                } else if (match.status(i) == PrefixMatch.Status.READY) {
-                    away.add(i);
-                }
-            }
-            if (!away.isEmpty()) {
-                pull(ids, away, views, tally);
-            }
-            return views;
-        } catch (RuntimeException | Error e) {
-            closeAll(views);
-            throw e;
+        try {
+            return new BlockPull(store, reach, ids, tally, onPull);
         } finally {
             tally.storeSince(began);
-        }
-    }
-
-    private void pull(List<BlockId> ids, List<Integer> away, @Nullable BlockView[] views, Tally tally) {
-        List<Piece> pieces = away.stream().map(i -> Piece.replica(ids.get(i))).toList();
-        Transfer pull = store.prepare(pieces, TransferOptions.DEFAULT).submit();
-        onPull.accept(pieces.size());
-        pull.joinOrCancel();
-        for (int p = 0; p < pieces.size(); p++) {
-            // One that came may be gone again where there is little room: it counts as one that did not.
-            BlockView view = pull.outcome(p) == Outcome.OK ? acquire(pieces.get(p).id()) : null;
-            views[away.get(p)] = view;
-            if (view != null) {
-                tally.pulled(view.length());
-            }
         }
     }
 
     private @Nullable BlockView acquire(BlockId id) {
         BlockView view = store.newView();
         return store.acquire(id, view, reach) ? view : null;
-    }
-
-    /** Closes the views that nobody has taken over. */
-    static void closeAll(@Nullable BlockView[] views) {
-        for (BlockView view : views) {
-            if (view != null) {
-                view.close();
-            }
-        }
     }
 
     /** Gives other requests, here and elsewhere, a block that was computed; this one uses it, too, instead of its own copy. */

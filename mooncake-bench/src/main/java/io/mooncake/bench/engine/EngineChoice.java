@@ -1,7 +1,9 @@
 package io.mooncake.bench.engine;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -45,16 +47,46 @@ public record EngineChoice(Kind kind, Model model, int blockTokens, long seed) {
     }
 
     /**
-     * Makes it.
+     * Whether it loads its model from {@link ModelFiles}.
+     *
+     * @return false where it makes its weights itself
+     */
+    public boolean hasFiles() {
+        return kind != Kind.MINI;
+    }
+
+    /**
+     * Makes it, with a model of its own.
      *
      * @return to be closed
      */
     public Engine create() {
+        try (ModelFiles files = ModelFiles.of(this, null)) {
+            return create(files.directory());
+        }
+    }
+
+    /**
+     * Makes it.
+     *
+     * @param directory that has its model's files, which may be deleted afterwards; null where it {@linkplain #hasFiles() has none}
+     * @return to be closed
+     */
+    public Engine create(@Nullable Path directory) {
         return switch (kind) {
             case MINI -> MiniEngine.of(model, seed, blockTokens);
-            case JLAMA -> JlamaEngine.of(model, seed, blockTokens);
-            case LLAMACPP -> LlamaCppEngine.of(model, seed, blockTokens);
+            case JLAMA -> JlamaEngine.of(this, Objects.requireNonNull(directory));
+            case LLAMACPP -> LlamaCppEngine.of(this, Objects.requireNonNull(directory));
         };
+    }
+
+    /**
+     * How many tokens a request may have, the answer included.
+     *
+     * @return at least one
+     */
+    public int context() {
+        return hasFiles() ? LlamaShape.of(model).context() : Integer.MAX_VALUE;
     }
 
     /**

@@ -11,7 +11,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
-import java.util.Random;
 
 /**
  * Random weights of a Llama as a file of the format GGUF, version 3, all numbers little-endian. It has no vocabulary: tokens are numbers.
@@ -34,23 +33,11 @@ final class Gguf {
 
     private Gguf() {}
 
-    /** Writes all of it; the file is there, and empty. */
+    /** Writes all of it into a new file. */
     static void write(Path file, LlamaShape shape, long seed) throws IOException {
-        List<Tensor> tensors = LlamaWeights.tensors(shape);
-        Random random = new Random(seed);
-        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-            writeAll(channel, new Gguf().header(shape, tensors));
-            for (Tensor tensor : tensors) {
-                ByteBuffer floats = littleEndian(tensor.bytes());
-                LlamaWeights.fill(floats.asFloatBuffer(), tensor, random);
-                writeAll(channel, floats);
-            }
-        }
-    }
-
-    private static void writeAll(FileChannel channel, ByteBuffer all) throws IOException {
-        while (all.hasRemaining()) {
-            channel.write(all);
+        try (FileChannel channel = FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+            ModelFiles.writeAll(channel, new Gguf().header(shape, LlamaWeights.tensors(shape)));
+            LlamaWeights.write(channel, shape, seed, ALIGNMENT);
         }
     }
 

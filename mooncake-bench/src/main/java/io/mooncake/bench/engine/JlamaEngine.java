@@ -1,21 +1,23 @@
 package io.mooncake.bench.engine;
 
-import com.github.tjake.jlama.math.ActivationFunction;
 import com.github.tjake.jlama.model.llama.LlamaConfig;
 import com.github.tjake.jlama.model.llama.LlamaModel;
 import com.github.tjake.jlama.safetensors.DType;
 import com.github.tjake.jlama.safetensors.SafeTensorSupport;
-import com.github.tjake.jlama.safetensors.Weights;
+import com.github.tjake.jlama.safetensors.WeightLoader;
+import com.github.tjake.jlama.safetensors.tokenizer.Tokenizer;
 import com.github.tjake.jlama.tensor.AbstractTensor;
 import com.github.tjake.jlama.tensor.KvBufferCache;
-import io.mooncake.bench.engine.EngineChoice.Model;
+import com.github.tjake.jlama.util.JsonSupport;
 import io.mooncake.core.base.Layout;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.PrefixChain;
+import java.io.IOException;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -24,6 +26,7 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.function.IntConsumer;
+import java.util.stream.LongStream;
 
 /**
  * Jlama, an inference engine in Java, with random weights. Its KV cache lies in pages of its own, of which it hands out each layer's rows; so
@@ -35,16 +38,17 @@ public final class JlamaEngine implements Engine {
     private static final float TOLERANCE = 1e-5f;
 
     private final LlamaShape shape;
+    private final ByteTokenizer tokenizer;
     private final Layered model;
     private final Layout layout;
     private final PrefixChain chain;
 
-    private JlamaEngine(LlamaShape shape, long seed, int blockTokens) {
+    private JlamaEngine(LlamaShape shape, Path directory, long seed, int blockTokens) throws IOException {
         this.shape = shape;
-        LlamaConfig config = new LlamaConfig(shape.context(), shape.width(), shape.hidden(), shape.heads(),
-                shape.kvHeads(), shape.layers(), 1e-5f, shape.vocabulary(), 0, 1, ActivationFunction.Type.SILU, null,
-                null);
-        model = new Layered(config, SafeTensorSupport.readWeights(Safetensors.of(shape, seed)));
+        // As Jlama's own ModelSupport.loadModel does it, which makes no subclasses.
+        tokenizer = new ByteTokenizer(directory);
+        LlamaConfig config = JsonSupport.om.readValue(directory.resolve("config.json").toFile(), LlamaConfig.class);
+        model = new Layered(config, SafeTensorSupport.loadWeights(directory.toFile()), tokenizer);
         layout = new Layout(shape.layers(), 2, blockTokens, (long) shape.kvWidth() * Float.BYTES, "f32");
         chain = new PrefixChain("jlama " + shape + " seed " + seed, layout, BUILD, "");
     }
@@ -52,19 +56,23 @@ public final class JlamaEngine implements Engine {
     /**
      * Makes one.
      *
-     * @param model about 600,000 parameters, or about 19 million
-     * @param seed of the weights
-     * @param blockTokens tokens a block
+     * @param choice which model it is, and how many tokens a block has
+     * @param directory that has the model's files
      * @return the engine
-     * @throws MooncakeException CONFIG_ERROR where the JVM lacks the flags
+     * @throws MooncakeException CONFIG_ERROR where the JVM lacks the flags, or the files cannot be read
      */
-    public static JlamaEngine of(Model model, long seed, int blockTokens) {
+    static JlamaEngine of(EngineChoice choice, Path directory) {
         if (ModuleLayer.boot().findModule("jdk.incubator.vector").isEmpty()
                 || !Boolean.getBoolean("jlama.force_panama_tensor_operations")) {
             throw new MooncakeException(Kind.CONFIG_ERROR,
                     "engine jlama: start java with " + String.join(" ", EngineChoice.JLAMA_FLAGS));
         }
-        return new JlamaEngine(LlamaShape.of(model), seed, blockTokens);
+        try {
+            return new JlamaEngine(LlamaShape.of(choice.model()), directory, choice.seed(), choice.blockTokens());
+        } catch (IOException e) {
+            throw new MooncakeException(Kind.CONFIG_ERROR,
+                    "engine jlama cannot load the model in " + directory + ": " + e.getMessage(), e);
+        }
     }
 
     @Override
@@ -76,6 +84,11 @@ public final class JlamaEngine implements Engine {
     @Override
     public int vocabulary() {
         return shape.vocabulary();
+    }
+
+    @Override
+    public int[] encode(String text) {
+        return LongStream.of(tokenizer.encode(text)).mapToInt(Math::toIntExact).toArray();
     }
 
     @Override
@@ -107,9 +120,8 @@ public final class JlamaEngine implements Engine {
     private static final class Layered extends LlamaModel {
         final Map<KvBufferCache.KvBuffer, IntConsumer> gates = new ConcurrentHashMap<>();
 
-        Layered(LlamaConfig config, Weights weights) {
-            // Without a tokenizer: tokens are numbers here, and mean nothing.
-            super(config, weights, null, DType.F32, DType.F32, Optional.empty());
+        Layered(LlamaConfig config, WeightLoader weights, Tokenizer tokenizer) {
+            super(config, weights, tokenizer, DType.F32, DType.F32, Optional.empty());
         }
 
         @Override

@@ -9,11 +9,8 @@ import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockView;
 import io.mooncake.core.block.PrefixChain;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Objects;
@@ -35,10 +32,10 @@ public final class LlamaCppEngine implements Engine {
     /** Of requests that have ended: making one takes longer than what it is made for. */
     private final Queue<LlamaContext> idle = new ConcurrentLinkedQueue<>();
 
-    private LlamaCppEngine(LlamaShape shape, long seed, int blockTokens, int threads) {
+    private LlamaCppEngine(LlamaShape shape, Path directory, long seed, int blockTokens, int threads) {
         this.shape = shape;
         this.threads = threads;
-        model = load(shape, seed);
+        model = new LlamaModel(directory.resolve(ModelFiles.GGUF), shape.vocabulary());
         layout = new Layout(shape.layers(), 2, blockTokens, (long) shape.kvWidth() * Short.BYTES, "f16");
         codec = new LlamaState(layout);
         chain = new PrefixChain("llama.cpp " + shape + " seed " + seed, layout,
@@ -48,20 +45,20 @@ public final class LlamaCppEngine implements Engine {
     /**
      * Makes one.
      *
-     * @param model about 600,000 parameters, or about 19 million
-     * @param seed of the weights
-     * @param blockTokens tokens a block
+     * @param choice which model it is, and how many tokens a block has
+     * @param directory that has the model's files
      * @return the engine
      * @throws MooncakeException CONFIG_ERROR where llama.cpp can't be used, saying why
      */
-    public static LlamaCppEngine of(Model model, long seed, int blockTokens) {
+    static LlamaCppEngine of(EngineChoice choice, Path directory) {
         String failure = failure();
         if (failure != null) {
             throw new MooncakeException(Kind.CONFIG_ERROR, "engine llamacpp: " + failure);
         }
         // They wait for each other at every step, so that one which does not run holds all up; half of the processors are left to the others.
-        int threads = model == Model.TINY ? 1 : Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
-        return new LlamaCppEngine(LlamaShape.of(model), seed, blockTokens, threads);
+        int threads = choice.model() == Model.TINY ? 1 : Math.max(1, Runtime.getRuntime().availableProcessors() / 2);
+        return new LlamaCppEngine(LlamaShape.of(choice.model()), directory, choice.seed(), choice.blockTokens(),
+                threads);
     }
 
     /**
@@ -71,23 +68,6 @@ public final class LlamaCppEngine implements Engine {
      */
     public static @Nullable String failure() {
         return LlamaLibrary.failure();
-    }
-
-    private static LlamaModel load(LlamaShape shape, long seed) {
-        try {
-            Path file = Files.createTempFile("mooncake-llama", ".gguf");
-            try {
-                Gguf.write(file, shape, seed);
-                return new LlamaModel(file, shape.vocabulary());
-            } finally {
-                // What is mapped stays.
-                Files.delete(file);
-            }
-        } catch (IOException e) {
-            throw new UncheckedIOException(
-                    "cannot write a model's file to " + System.getProperty("java.io.tmpdir") + ": " + e.getMessage(),
-                    e);
-        }
     }
 
     @Override

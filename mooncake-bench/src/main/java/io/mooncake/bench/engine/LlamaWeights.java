@@ -1,6 +1,10 @@
 package io.mooncake.bench.engine;
 
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.channels.FileChannel;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -56,8 +60,19 @@ final class LlamaWeights {
         all.add(new Tensor(its + "mlp.down_proj.weight", brief + "ffn_down.weight", width, shape.hidden()));
     }
 
+    /** Writes all of them, each from a multiple of so many bytes on, to where the channel is. */
+    static void write(FileChannel channel, LlamaShape shape, long seed, int alignment) throws IOException {
+        Random random = new Random(seed);
+        for (Tensor tensor : tensors(shape)) {
+            long bytes = Math.ceilDiv(tensor.bytes(), alignment) * alignment;
+            ByteBuffer floats = ByteBuffer.allocate(Math.toIntExact(bytes)).order(ByteOrder.LITTLE_ENDIAN);
+            fill(floats.asFloatBuffer(), tensor, random);
+            ModelFiles.writeAll(channel, floats);
+        }
+    }
+
     /** Gives the next tensor its weights: those of norms about one, the others spread so that what they multiply stays as large as it is. */
-    static void fill(FloatBuffer floats, Tensor tensor, Random random) {
+    private static void fill(FloatBuffer floats, Tensor tensor, Random random) {
         float spread = (float) Math.sqrt(3.0 / tensor.columns);
         for (int i = 0; i < tensor.floats(); i++) {
             float unit = random.nextFloat();

@@ -69,16 +69,11 @@ public final class Session implements AutoCloseable {
     }
 
     private float[] blockByBlock(int whole) {
-        @Nullable
-        BlockView[] found = adapter == null
-                ? new @Nullable BlockView[whole]
-                : adapter.fetch(ids.subList(0, whole), tally);
-        try {
+        try (BlockPull pull = adapter == null ? null : adapter.beginByBlocks(ids.subList(0, whole), tally)) {
             for (int block = 0; block < whole; block++) {
-                BlockView view = found[block];
+                BlockView view = pull == null ? null : take(pull, block);
                 if (view != null) {
                     context.attach(view);
-                    found[block] = null;
                 } else {
                     // Those after it are none the worse for it: they depend on its tokens, which are the same.
                     context.compute(range(block * blockTokens, (block + 1) * blockTokens));
@@ -86,10 +81,15 @@ public final class Session implements AutoCloseable {
                     publish(block);
                 }
             }
-        } finally {
-            EngineAdapter.closeAll(found);
         }
         return context.compute(range(whole * blockTokens, tokens.length));
+    }
+
+    private @Nullable BlockView take(BlockPull pull, int block) {
+        long began = System.nanoTime();
+        BlockView view = pull.take(block);
+        tally.storeSince(began);
+        return view;
     }
 
     private void publish(int block) {

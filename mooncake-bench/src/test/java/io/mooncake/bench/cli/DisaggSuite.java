@@ -38,7 +38,7 @@ abstract class DisaggSuite {
     }
 
     private Settings settings(By by, Map<String, String> nodes) {
-        return new Settings(new EngineChoice(kind(), Model.TINY, BLOCK_TOKENS, 3), by,
+        return new Settings(new EngineChoice(kind(), Model.TINY, BLOCK_TOKENS, 3), null, by,
                 new NodeSettings(ThreadingMode.SHARED, IdleMode.PARK, nodes), 8, TOKENS, 0, GENERATE, 3);
     }
 

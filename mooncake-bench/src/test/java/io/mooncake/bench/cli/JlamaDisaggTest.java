@@ -14,10 +14,13 @@ import io.mooncake.bench.engine.FirstToken;
 import io.mooncake.core.IdleMode;
 import io.mooncake.core.ThreadingMode;
 import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
@@ -29,7 +32,7 @@ class JlamaDisaggTest {
     private static final int GENERATE = 4;
 
     private static DisaggRun start(By by) throws IOException {
-        return new DisaggRun(new Settings(new EngineChoice(Kind.JLAMA, Model.TINY, BLOCK_TOKENS, 5), by,
+        return new DisaggRun(new Settings(new EngineChoice(Kind.JLAMA, Model.TINY, BLOCK_TOKENS, 5), null, by,
                 new NodeSettings(ThreadingMode.SHARED, IdleMode.PARK, Map.of()), 4, BLOCKS * BLOCK_TOKENS + 5, 0,
                 GENERATE, 5));
     }
@@ -51,6 +54,23 @@ class JlamaDisaggTest {
                 Round round = run.round(run.prompt(i));
                 assertAnswers(run, round.alone(), BLOCKS, 0, round.shared());
             }
+        }
+    }
+
+    @Test
+    void shouldTakeTextsAndLoadBothProcessesFromOneDirectory(@TempDir Path folder) throws IOException {
+        Path models = folder.resolve("models");
+        Path file = Files.writeString(folder.resolve("prompt.txt"), "It was a dark and stormy night; ".repeat(4));
+        List<String> args = List.of("disagg", "--engine", "jlama", "--model", "tiny", "--block-tokens", "16",
+                "--warm-up",
+                "0", "--generate", "2", "--model-dir", models.toString(), "--prompt",
+                "Once upon a time there was a König.", "--prompt-file", file.toString());
+        for (int i = 0; i < 2; i++) {
+            CliRun run = CliRun.of(args.toArray(String[]::new));
+            assertEquals(Main.OK, run.exitCode(), () -> run.out() + run.err());
+            // 36 and 128 bytes: 2 and 7 blocks before the last token.
+            assertTrue(run.out().contains("0, 9, 0") && run.out().contains("2 prompts of up to 128 bytes"), run::out);
+            assertTrue(Files.exists(models.resolve("jlama-tiny-1/model.safetensors")));
         }
     }
 

@@ -45,7 +45,12 @@ class MainTest {
             "matrix --nodes 1", "matrix --reads 0", "matrix --slower-than 1", "matrix --size 2GiB",
             "matrix --slow-link -1", "disagg --prompts 0", "disagg --engine none", "disagg --tokens 10 --prefix 11",
             "disagg --by pigeon", "disagg --by layers", "prefix --nodes 0", "prefix --engine jlama", "prefix --turns 0",
-            "disagg --json .",
+            "disagg --json .", "disagg --tokens 0", "disagg --tokens 64 --prefix 0",
+            "disagg --block-tokens 128 --tokens 100",
+            "disagg --prompts", "disagg --model-dir x", "disagg --prompt-file does/not/exist.txt",
+            "disagg --prompt-file .",
+            "disagg --engine jlama --tokens 8190", "disagg --prompt text --tokens 5 --block-tokens 2",
+            "disagg --prompt=", "prefix --engine jlama --turns 100 --user 1000", "prefix --model-dir x",
             "simulate --seeds 0", "simulate --trace", "simulate --threads -1",
             "replay --capacity 1000000000 --block-size 64GiB", "replay --nodes 1 --capacity 4 --policy clairvoyant"})
     void shouldAnswerBadInputWithOneLineAndExitCode2(String args) {

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.mooncake.bench.engine.Engine.Context;
+import io.mooncake.bench.engine.EngineChoice.Kind;
 import io.mooncake.bench.engine.EngineChoice.Model;
 import io.mooncake.core.base.MooncakeException;
 import java.util.Arrays;
@@ -27,7 +28,7 @@ class LlamaCppEngineTest extends EngineAdapterSuite {
 
     @Override
     Engine newEngine(long seed) {
-        return LlamaCppEngine.of(Model.TINY, seed, BLOCK_TOKENS);
+        return new EngineChoice(Kind.LLAMACPP, Model.TINY, BLOCK_TOKENS, seed).create();
     }
 
     private static float[] logits(Engine engine, int atOnce, int... tokens) {

@@ -290,6 +290,19 @@ public final class Transfer {
     }
 
     /**
+     * Waits until it is known what became of a piece: where that is OK, the piece may be used while others still come. In INVOKER mode the
+     * caller's thread runs the node meanwhile.
+     *
+     * @param piece its index as prepared
+     * @param timeout at most
+     * @return as {@link #outcome}; PENDING also when the thread was interrupted first
+     */
+    public Outcome awaitOutcome(int piece, Duration timeout) {
+        waiting.look(() -> outcome(piece) != Outcome.PENDING, Waiting.untilNs(host, timeout));
+        return outcome(piece);
+    }
+
+    /**
      * How many bytes of this submission have arrived, proven or not: a counter for people, no permission to use any of them. It
      * falls where a piece is read again from elsewhere.
      *

@@ -11,12 +11,15 @@ import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.Transfer.State;
 import java.time.Duration;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 
 /** A transfer's states, driven by hand: pieces whose end the test decides, callbacks that run when it says so. */
@@ -182,6 +185,42 @@ class TransferTest {
         assertEquals(1, staged.stage());
         assertFalse(staged.awaitStage(2, ChronoUnit.FOREVER.getDuration()), "it is done, and that stage is not there");
         assertEquals(State.FAILED, staged.state());
+    }
+
+    @Test
+    void aPieceCanBeUsedBeforeThoseThatStillCome() {
+        Transfer some = new Transfer(hand, hand, 3, true, 1_000, Transfer.Told.NOBODY);
+        some.submit();
+        some.end(1, Outcome.OK, null);
+        assertEquals(Outcome.PENDING, some.awaitOutcome(0, Duration.ofNanos(1)));
+        // Neither the one before it nor the one after it is there.
+        assertEquals(Outcome.OK, some.awaitOutcome(1, ChronoUnit.FOREVER.getDuration()));
+        some.end(0, Outcome.STALE, null);
+        assertEquals(Outcome.STALE, some.awaitOutcome(0, ChronoUnit.FOREVER.getDuration()));
+        assertFalse(some.isDone());
+        some.cancel();
+        assertEquals(Outcome.CANCELED, some.awaitOutcome(2, ChronoUnit.FOREVER.getDuration()));
+        some.end(2, Outcome.CANCELED, null);
+    }
+
+    @Test
+    void nobodyWaitsForThePiecesAfterTheOneThatIsNeeded() {
+        AtomicInteger came = new AtomicInteger();
+        List<Transfer> all = new ArrayList<>();
+        Hand oneByOne = new Hand() {
+            @Override
+            public boolean pump(BooleanSupplier done, long deadlineNs) {
+                while (!done.getAsBoolean()) {
+                    all.getFirst().end(came.getAndIncrement(), Outcome.OK, null);
+                }
+                return true;
+            }
+        };
+        all.add(new Transfer(oneByOne, oneByOne, 3, true, 1_000, Transfer.Told.NOBODY).submit());
+        for (int piece = 0; piece < 3; piece++) {
+            assertEquals(Outcome.OK, all.getFirst().awaitOutcome(piece, ChronoUnit.FOREVER.getDuration()));
+            assertEquals(piece + 1, came.get());
+        }
     }
 
     /** Two threads that begin as nearly together as can be. */
