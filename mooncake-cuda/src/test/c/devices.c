@@ -17,6 +17,7 @@ __thread int current_device;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static __thread int last_error;
+static int writes_ordered; /* atomic */
 
 enum { DEFAULT_MEMORY_MB = 1024, ATTRIBUTE_MAX_THREADS = 1, ATTRIBUTE_CAN_MAP_HOST = 19, ATTRIBUTE_PCI_BUS = 33,
        ATTRIBUTE_ASYNC_ENGINES = 40, ATTRIBUTE_UNIFIED_ADDRESSING = 41, ATTRIBUTE_MAJOR = 75,
@@ -132,6 +133,8 @@ API int cudaDeviceGetAttribute(int *value, int attribute, int device) {
         *value = 1;
         break;
     case ATTRIBUTE_RDMA_WRITES_ORDERING:
+        *value = __atomic_load_n(&writes_ordered, __ATOMIC_RELAXED);
+        break;
     default:
         *value = 0;
     }
@@ -291,8 +294,13 @@ API void emulationReset(int number) {
     }
     pthread_mutex_unlock(&global);
     emulationClock(0);
+    emulationWithoutDmaBufs(0);
+    writes_ordered = 0;
     last_error = SUCCESS;
 }
+
+/* Whether kernels see what cards wrote without a flush. */
+API void emulationOrderWrites(int scope) { __atomic_store_n(&writes_ordered, scope, __ATOMIC_RELAXED); }
 
 API void emulationMemory(int device, long bytes) {
     pthread_mutex_lock(&global);

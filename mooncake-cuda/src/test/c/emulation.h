@@ -8,7 +8,7 @@
  *   sticky error    an error of an operation; from then on every call of the device answers with it
  *   virtual clock   on demand operations take no time but that of a clock which tests turn on: see clock.c
  *
- * Not emulated: kernels (tests put a gate and a memset in their place), graphs, cuMem*, managed memory.
+ * Not emulated: kernels (tests put a gate and a memset in their place), graphs, cuMem* but dma-bufs (driver.c), managed memory.
  */
 #ifndef EMULATION_H
 #define EMULATION_H
@@ -175,6 +175,7 @@ void take_time(struct stream *stream, size_t bytes);
 void wait_outside(struct stream *stream, uint64_t number);
 struct timespec clock_now(void);
 void emulationClock(int on);
+void emulationWithoutDmaBufs(int without);
 int is_in_use(const struct range *range);
 
 /* What a stream or an event belongs to decides which device's loss a call tells, whatever the thread's is. */

@@ -52,6 +52,9 @@ void emulationFailCall(long, int);
 void *emulationGate(void *);
 void emulationOpen(void *);
 
+int cuMemGetHandleForAddressRange(void *, uint64_t, size_t, int, unsigned long long);
+void *emulationResolve(int, uint64_t, uint64_t);
+
 static void expect(int wanted, int got, const char *what, int line) {
     if (wanted != got) {
         printf("line %d: %s is %d, not %d\n", line, what, got, wanted);
@@ -285,6 +288,43 @@ static void processes(int pipe, pid_t process) {
     DO(cudaFree(device));
 }
 
+static void *exporting(void *memory) {
+    for (int i = 0; i < ROUNDS; i++) {
+        int fd;
+        DO(cuMemGetHandleForAddressRange(&fd, (uint64_t)memory, SIZE, 1, 0));
+        EXPECT(1, emulationResolve(fd, SIZE - 1, 1) != 0);
+        EXPECT(0, close(fd));
+    }
+    return 0;
+}
+
+/* A descriptor is of the range that was asked for, until it is closed. */
+static void dma_bufs(void) {
+    void *memory, *other;
+    int fd;
+    DO(cudaMalloc(&memory, SIZE));
+    DO(cudaMalloc(&other, SIZE));
+    DO(cudaMemset((char *)memory + PAGE + 5, 0x31, 1));
+    EXPECT(1, cuMemGetHandleForAddressRange(&fd, (uint64_t)memory + 512, PAGE, 1, 0));
+    EXPECT(1, cuMemGetHandleForAddressRange(&fd, (uint64_t)memory, SIZE + PAGE, 1, 0));
+    DO(cuMemGetHandleForAddressRange(&fd, (uint64_t)memory + PAGE, SIZE - PAGE, 1, 0));
+    char *bytes = emulationResolve(fd, 5, 1);
+    EXPECT(0x31, *bytes);
+    EXPECT(1, emulationResolve(fd, 0, SIZE) == 0);
+    EXPECT(0, close(fd));
+    EXPECT(1, emulationResolve(fd, 0, 1) == 0);
+    emulationWithoutDmaBufs(1);
+    EXPECT(801, cuMemGetHandleForAddressRange(&fd, (uint64_t)memory, SIZE, 1, 0));
+    emulationWithoutDmaBufs(0);
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], 0, exporting, i ? memory : other);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], 0);
+    DO(cudaFree(memory));
+    DO(cudaFree(other));
+}
+
 int main(void) {
     int pipes[2];
     if (pipe(pipes))
@@ -306,6 +346,7 @@ int main(void) {
     freed_too_early(1);
     limits();
     virtual_time();
+    dma_bufs();
     puts("ok");
     return 0;
 }

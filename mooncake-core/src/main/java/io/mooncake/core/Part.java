@@ -44,6 +44,9 @@ final class Part {
     /** An engine reads it outside its owner's host memory; and whether that has failed, so that the owner is to be asked. */
     boolean inPlace;
     boolean notInPlace;
+    /** An engine brings it from another node onto a device of this one; and whether that was refused, so that it goes by host memory. */
+    boolean straight;
+    boolean notStraight;
     /** What its owner was asked to bring up from its file, and when. */
     @Nullable
     BlockRef raising;
@@ -104,6 +107,8 @@ final class Part {
         awaited = null;
         inPlace = false;
         notInPlace = false;
+        straight = false;
+        notStraight = false;
         raising = null;
         paid = false;
         failure = Outcome.ABSENT;

@@ -1,5 +1,8 @@
 package io.mooncake.core;
 
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.block.Tier;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.Route.Health;
@@ -66,6 +69,22 @@ final class PathChoice {
             Costs costs) {
         return than != null && !costs.isDue(peer, than, bytes)
                 && costs.expectedNs(peer, engine, bytes) < costs.expectedNs(peer, than, bytes) / CLEARLY;
+    }
+
+    /**
+     * Whether a block of another node comes straight onto a device of this one; else it bounces: by host memory, there or here, and from there by the
+     * device's own copies.
+     *
+     * @param from where its owner has it
+     * @param readsThere reads it where it is, when that is not host memory, into the device; null = nobody does
+     * @param best the best engine for owners' host memory; null = none
+     * @param into memory of the device, which cards reach where it was registered with them
+     */
+    static boolean isStraight(Tier from, @Nullable TransferEngine readsThere, @Nullable TransferEngine best, Peer owner,
+            int region, Memory into) {
+        return from == Tier.DRAM
+                ? into instanceof DeviceMemory && best != null && best.reaches(owner, region, into)
+                : readsThere != null;
     }
 
     /** The choice in words: what is taken, and what keeps each of the others from it. */

@@ -163,7 +163,8 @@ final class Pull implements TransferWork, ReadListener {
                 return mayRetry(part, Outcome.STALE, null);
             }
             part.source = source;
-            if (goesStraight(part, source, to.tier())) {
+            part.straight = goesStraight(part, source, to.tier());
+            if (part.straight) {
                 part.step = to.tier();
             }
         } else if (node.steps().isHere(source)) {
@@ -197,12 +198,11 @@ final class Pull implements TransferWork, ReadListener {
         return false;
     }
 
-    /** From another node's device onto this one's, where an engine can, and not by host memory. */
+    /** From another node onto a device of this one, where an engine can, and not by this node's host memory. */
     private boolean goesStraight(Part part, BlockRef source, Tier to) {
-        Memory into = to == Tier.VRAM && !node.steps().isHere(source) && !part.notInPlace
-                ? blocks().tiers().memory(to)
-                : null;
-        return into != null && source.tier() != Tier.DRAM && node.sources().engineInPlace(source, into) != null;
+        boolean tried = source.tier() == Tier.DRAM ? part.notStraight : part.notInPlace;
+        Memory into = to == Tier.VRAM && !node.steps().isHere(source) && !tried ? blocks().tiers().memory(to) : null;
+        return into != null && node.sources().goesStraight(source, into);
     }
 
     /** What is to be read: after a step, what is here now; else, or when that has left already, any holder. */
@@ -452,7 +452,16 @@ final class Pull implements TransferWork, ReadListener {
                 node.nodes().raise(NodeEvent.Kind.SUSPECT, source.node(), reason);
                 retryOrEnd(part, Outcome.UNREACHABLE, cause);
             }
-            case REFUSED -> end(part, Outcome.REFUSED, part.read.cause());
+            case REFUSED -> {
+                MooncakeException cause = part.read.cause();
+                if (part.straight && !part.notStraight && cause != null && cause.kind() == Kind.UNSUPPORTED) {
+                    // A card found out that it can't write there.
+                    part.notStraight = true;
+                    attempt(part);
+                } else {
+                    end(part, Outcome.REFUSED, cause);
+                }
+            }
             case TIMED_OUT -> end(part, Outcome.TIMED_OUT, null);
             default -> end(part, Outcome.CANCELED, null);
         }

@@ -110,6 +110,16 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         return best;
     }
 
+    /** Whether a block of another node is to come straight into memory of a device of this one: see {@link PathChoice#isStraight}. */
+    boolean goesStraight(BlockRef ref, Memory into) {
+        Peer owner = registry.peer(ref.node());
+        if (owner == null) {
+            return false;
+        }
+        return PathChoice.isStraight(ref.tier(), engineInPlace(ref, into),
+                PathChoice.choose(engines, owner, ref.region(), ref.length(), costs), owner, ref.region(), into);
+    }
+
     /** The engine that reads what is not in a peer's host memory where it is, into some memory or any; null when the peer has to bring it up. */
     @Nullable
     TransferEngine engineInPlace(BlockRef ref, @Nullable Memory into) {

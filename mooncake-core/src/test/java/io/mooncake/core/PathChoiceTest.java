@@ -3,12 +3,22 @@ package io.mooncake.core;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.HostMemory;
+import io.mooncake.core.base.NodeId;
+import io.mooncake.core.block.Tier;
+import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.Route.Health;
 import io.mooncake.core.transfer.Route.Locality;
+import io.mooncake.core.transfer.TransferEngine;
+import java.lang.foreign.Arena;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -62,5 +72,29 @@ class PathChoiceTest {
                 .thenComparingLong(Route::worthwhileBytes));
         assertEquals(usable, byRank);
         assertTrue(usable.size() == 12, "3 localities, 2 healths, 2 sizes");
+    }
+
+    /** Straight where a card writes there, or a device reads there; by host memory wherever not. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', textBlock = """
+            DRAM | false | none    | true  | false
+            DRAM | false | host    | true  | false
+            DRAM | false | devices | true  | true
+            DRAM | true  | host    | true  | false
+            DRAM | false | devices | false | false
+            VRAM | false | devices | true  | false
+            VRAM | true  | host    | true  | true
+            SLOW | false | devices | true  | false
+            """)
+    void straightOntoDevices(Tier from, boolean readsThere, String best, boolean onDevice, boolean straight) {
+        Memory into = onDevice ? new DeviceMemory(0, 4096, 10) : Memory.of(Arena.ofAuto().allocate(10));
+        assertEquals(straight, PathChoice.isStraight(from, readsThere ? engine("devices") : null,
+                best.equals("none") ? null : engine(best), new Peer(new NodeId("a", 1), Map.of()), 1, into));
+    }
+
+    private static TransferEngine engine(String reaches) {
+        return (TransferEngine) Proxy.newProxyInstance(TransferEngine.class.getClassLoader(), new Class<?>[]{
+                TransferEngine.class},
+                (proxy, method, arguments) -> reaches.equals("devices") || arguments[2] instanceof HostMemory);
     }
 }

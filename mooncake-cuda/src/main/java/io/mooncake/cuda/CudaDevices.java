@@ -1,15 +1,18 @@
 package io.mooncake.cuda;
 
 import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.pool.MemorySource;
 import io.mooncake.core.pool.SizeClass;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.cuda.PeerLink.Way;
+import io.mooncake.cuda.runtime.CudaDriver;
 import io.mooncake.cuda.runtime.CudaException;
 import io.mooncake.cuda.runtime.CudaRuntime;
 import io.mooncake.cuda.runtime.Device;
+import io.mooncake.cuda.runtime.NativeDriver;
 import io.mooncake.cuda.runtime.NativeRuntime;
 import java.lang.foreign.MemorySegment;
 import java.nio.file.Path;
@@ -25,23 +28,35 @@ import java.util.concurrent.ConcurrentHashMap;
  * <p>Nothing here is to be closed but the pools (the node closes those that it uses) and what {@link #pin} gave.
  */
 public final class CudaDevices {
+    /** Where the kernel shows what it has loaded. */
+    private static final Path MODULES = Path.of("/sys/module");
+
     private final CudaConfig config;
     private final CudaRuntime runtime;
     private final List<Device> devices = new ArrayList<>();
     private final List<PeerLink> links;
     private final HostPins pins;
+    private final CudaDriver driver;
+    /** How network cards get at each device's memory. */
+    private final List<CardWay> cards = new ArrayList<>();
     /** Where other processes find what is on these devices, by the pools' memory. */
     private final Map<Memory, Path> shared = new ConcurrentHashMap<>();
 
     CudaDevices(CudaRuntime runtime, CudaConfig config) {
+        this(runtime, NativeDriver.INSTANCE, MODULES, config);
+    }
+
+    CudaDevices(CudaRuntime runtime, CudaDriver driver, Path modules, CudaConfig config) {
         this.config = config;
         this.runtime = runtime;
+        this.driver = driver;
         try {
             int count = runtime.deviceCount();
             for (int i = 0; i < count; i++) {
                 devices.add(new Device(runtime, i));
             }
             links = PeerProbe.of(devices, config.probePeers());
+            devices.forEach(device -> cards.add(CardWay.of(device, driver, modules)));
         } catch (CudaException e) {
             throw e.asMooncake();
         }
@@ -89,6 +104,21 @@ public final class CudaDevices {
                     + ": they are numbered from 0; CUDA_VISIBLE_DEVICES says which are seen");
         }
         return devices.get(number);
+    }
+
+    /**
+     * Describes memory of a device that somebody else has allocated, an inference engine's KV cache for example, so that network cards get at it, too,
+     * where they get at the device's memory at all.
+     *
+     * @param device its number
+     * @param address first byte on the device
+     * @param length bytes, more than 0
+     * @return to be registered with a node
+     * @throws MooncakeException INVALID_ARGUMENT; CONFIG_ERROR when there is no such device
+     */
+    public DeviceMemory memory(int device, long address, long length) {
+        return new DeviceMemory(device, address, length,
+                DeviceCards.of(device(device), driver, cards.get(device), address, length));
     }
 
     /** Where other processes of this host find a pool; empty where it is not shared. */
@@ -233,14 +263,16 @@ public final class CudaDevices {
     /**
      * What has become of the devices.
      *
-     * @return one line a device: its place, its memory, or why it is lost
+     * @return one line a device: its place, its memory, how network cards get at that, or why it is lost
      */
     public List<String> describe() {
         List<String> lines = new ArrayList<>();
         for (Device device : devices) {
             CudaException loss = device.loss();
             lines.add(device + " at " + device.pciBusId() + ": "
-                    + (loss == null ? memory(device) : "lost: " + loss.getMessage()));
+                    + (loss == null
+                            ? memory(device) + "; " + cards.get(device.number())
+                            : "lost: " + loss.getMessage()));
         }
         return lines;
     }

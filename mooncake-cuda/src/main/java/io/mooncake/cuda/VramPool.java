@@ -76,7 +76,7 @@ public final class VramPool extends SlottedPool {
             throw e.asMooncake();
         }
         guards = new GuardTable(guardMemory.segment());
-        memory = new Memory.DeviceMemory(device.number(), reservation.address(), book.bytes());
+        memory = devices.memory(device.number(), reservation.address(), book.bytes());
         streams = new HandOvers(device, devices.pins(), reservation.address(), peers);
     }
 

@@ -5,6 +5,7 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import io.mooncake.cuda.runtime.ffi.CudaLibrary;
+import io.mooncake.cuda.runtime.ffi.DriverLibrary;
 import io.mooncake.testing.CCompiler;
 import io.mooncake.testing.ForkedJvm;
 import java.io.File;
@@ -19,6 +20,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Assumptions;
 
@@ -41,7 +43,9 @@ public final class EmulatedCuda {
         if (REAL) {
             Assumptions.assumeTrue(Cuda.isAvailable(), () -> "a GPU is needed: " + Cuda.unavailabilityCause());
         } else if (!installed) {
-            System.setProperty(CudaLibrary.PATH_PROPERTY, build().toAbsolutePath().toString());
+            String library = build().toAbsolutePath().toString();
+            System.setProperty(CudaLibrary.PATH_PROPERTY, library);
+            System.setProperty(DriverLibrary.PATH_PROPERTY, library);
             Throwable failure = CudaLibrary.failure();
             if (failure != null) {
                 throw new AssertionError("a test touched CudaLibrary before install()", failure);
@@ -75,7 +79,7 @@ public final class EmulatedCuda {
             Path out = Files.createDirectories(Path.of("target", "emulated-cuda")).resolve("libcudart-emulated.so");
             return CCompiler.compile(Files.readString(Path.of(SOURCES + "devices.c")), out, "-O2", "-Wall", "-Wextra",
                     "-Werror", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread", "-I" + SOURCES,
-                    SOURCES + "clock.c", SOURCES + "streams.c", SOURCES + "memory.c");
+                    SOURCES + "clock.c", SOURCES + "streams.c", SOURCES + "memory.c", SOURCES + "driver.c");
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
@@ -185,6 +189,39 @@ public final class EmulatedCuda {
     public static MemorySegment bytes(long address, long length) {
         return ((MemorySegment) invoke(ADDRESS, "emulationHostAddress", MemorySegment.ofAddress(address)))
                 .reinterpret(length);
+    }
+
+    /** Devices give no dma-bufs until the next reset. */
+    public static void withoutDmaBufs() {
+        call("emulationWithoutDmaBufs", 1);
+    }
+
+    /** Kernels see what cards wrote without a flush: 100 = those of the device itself, 200 = all. */
+    public static void orderWrites(int scope) {
+        call("emulationOrderWrites", scope);
+    }
+
+    /** The bytes of a dma-buf as a network card's driver finds them; null when the descriptor is closed, or the range is not in it. */
+    public static @Nullable MemorySegment resolve(int fd, long offset, long length) {
+        MemorySegment found = (MemorySegment) invoke(ADDRESS, "emulationResolve", fd, offset, length);
+        return found.address() == 0 ? null : found.reinterpret(length);
+    }
+
+    /** Descriptors of dma-bufs that are open in this process. */
+    public static long openDmaBufs() {
+        try (Stream<Path> open = Files.list(Path.of("/proc/self/fd"))) {
+            return open.filter(EmulatedCuda::isDmaBuf).count();
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    private static boolean isDmaBuf(Path descriptor) {
+        try {
+            return Files.readSymbolicLink(descriptor).toString().contains("emulated-dma-buf");
+        } catch (IOException closedMeanwhile) {
+            return false;
+        }
     }
 
     /** What was counted since the process began. */

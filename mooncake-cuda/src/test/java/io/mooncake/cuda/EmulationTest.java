@@ -29,7 +29,7 @@ class EmulationTest {
     private static String run(Path folder, String... flags) throws IOException {
         List<String> all = new ArrayList<>(List.of(flags));
         all.addAll(List.of("-Wall", "-Wextra", "-Werror", "-pthread", "-I" + SOURCES));
-        for (String file : List.of("devices.c", "clock.c", "streams.c", "memory.c")) {
+        for (String file : List.of("devices.c", "clock.c", "streams.c", "memory.c", "driver.c")) {
             all.add(SOURCES.resolve(file).toString());
         }
         Path program = CCompiler.compile(Files.readString(SOURCES.resolve("emulation_test.c")),

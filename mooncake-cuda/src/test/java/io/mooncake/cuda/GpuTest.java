@@ -3,6 +3,7 @@ package io.mooncake.cuda;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.core.base.CardAccess;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.PageMap;
 import io.mooncake.core.pool.SizeClass;
@@ -12,6 +13,7 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.cuda.CudaRig.Place;
 import io.mooncake.cuda.runtime.Device;
 import io.mooncake.cuda.runtime.Event;
+import io.mooncake.cuda.runtime.NativeRuntime;
 import io.mooncake.cuda.runtime.Stream;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.EngineRig.Reading;
@@ -22,6 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.opentest4j.TestAbortedException;
 
 /** Pool and engine by nothing but the runtime's own calls: the same on a GPU as over the emulation. */
 @Tag("gpu")
@@ -123,6 +126,28 @@ class GpuTest {
             }
             from.close();
             pools.forEach(VramPool::close);
+        }
+    }
+
+    /** A descriptor of a pool, twice, closed before the pool; and a flush. Where the driver refuses that, its reason is what is skipped for. */
+    @Test
+    void shouldGiveNetworkCardsADescriptor() {
+        CudaDevices devices = new CudaDevices(NativeRuntime.INSTANCE, CudaConfig.defaults().withPeerProbe(false));
+        System.out.println(devices.describe());
+        try (VramPool pool = devices.pool(0, List.of(new SizeClass(4 * MIB + 7, 2)))) {
+            CardAccess cards = ((Memory.DeviceMemory) pool.memory()).cards();
+            if (cards == null) {
+                throw new TestAbortedException(devices.describe().toString());
+            }
+            for (int i = 0; i < 2; i++) {
+                try (CardAccess.DmaBuf buffer = cards.open()) {
+                    if (buffer == null) {
+                        throw new TestAbortedException("cards are told the addresses: " + devices.describe());
+                    }
+                    assertTrue(buffer.fd() >= 0 && buffer.start() <= pool.memory().address(), buffer::toString);
+                }
+            }
+            cards.makeVisible();
         }
     }
 

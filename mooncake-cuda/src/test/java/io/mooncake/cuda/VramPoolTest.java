@@ -42,8 +42,8 @@ final class VramPoolTest extends BlockPoolContract {
 
     @Test
     void shouldReserveOnceAndCallNothingForASlot() {
-        long before = EmulatedCuda.statistics().allocations();
         CudaDevices devices = devices();
+        long before = EmulatedCuda.statistics().allocations();
         VramPool pool = devices.pool(0, CLASSES);
         assertEquals(Tier.VRAM, pool.tier());
         assertTrue(devices.pins().contains(pool.guards().memory().address(), pool.guards().memory().byteSize()));

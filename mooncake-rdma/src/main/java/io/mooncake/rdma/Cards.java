@@ -122,7 +122,7 @@ final class Cards {
         MemoryLock.read()
                 .check(pools.stream().filter(HostMemory.class::isInstance).mapToLong(Memory::length).sum()
                         * nics.size());
-        InParallel.run(nics.size(), i -> nics.get(i).registerAll(fabric.node()));
+        InParallel.run(nics.size(), i -> nics.get(i).registerAll(fabric.node(), fabric.registrations()::onRefused));
         nics.forEach(nic -> nic.registrations().forEach(nic.use::onRegistered));
         if (nics.stream().mapToInt(nic -> nic.numaNode).distinct().count() > 1) {
             memoryNode = NumaMaps.read().nodeOf(pools);
@@ -238,7 +238,7 @@ final class Cards {
         Nic nic = null;
         try {
             nic = open(device);
-            nic.registerAll(fabric.node());
+            nic.registerAll(fabric.node(), fabric.registrations()::onRefused);
             nics.add(nic);
             fabric.onNicOpened(nic);
             LOG.info("node {}: {} is open again, key epoch {}", fabric.node().self(), nic, nic.keyEpoch);

@@ -30,6 +30,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -243,12 +244,25 @@ final class Nic implements AutoCloseable {
         return context.awaitEvent(0);
     }
 
-    /** Registers what peers may read already: pools. */
-    void registerAll(EngineContext node) {
+    /** Registers what peers may read already: pools. One on a device that the card cannot take is left out: its blocks go by host memory. */
+    void registerAll(EngineContext node, Consumer<Region> onRefused) {
         for (Region region : node.regions().open()) {
             if (region.access() != Access.LOCAL_ONLY && Reach.isRegistrable(region)) {
-                register(region, node);
+                registerOrLeave(region, node, onRefused);
             }
+        }
+    }
+
+    private void registerOrLeave(Region region, EngineContext node, Consumer<Region> onRefused) {
+        try {
+            register(region, node);
+        } catch (MooncakeException e) {
+            if (Reach.isHost(region) || e.kind() == Kind.PEER_UNREACHABLE) {
+                throw e;
+            }
+            LOG.warn("{} does not get at {}, which is read and written by way of host memory: {}", this, region,
+                    e.getMessage());
+            onRefused.accept(region);
         }
     }
 
@@ -265,7 +279,7 @@ final class Nic implements AutoCloseable {
         }
         if (!Reach.isRegistrable(region)) {
             throw new MooncakeException(Kind.UNSUPPORTED, region + " is memory of a device, of which " + this
-                    + " cannot be told: register it with its dma-buf, or copy by way of host memory");
+                    + " cannot be told: register it as CudaDevices.memory says it, or copy by way of host memory");
         }
         List<Memory> tables = region.access() == Access.GUARDED ? tables(region, node) : List.of();
         long most = Math.min(config.limits().memory().registrationBytes(),

@@ -1,6 +1,7 @@
 package io.mooncake.rdma;
 
 import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
@@ -77,12 +78,12 @@ final class RdmaFabric implements Fabric {
         packetNumbers = new PacketNumbers(ThreadLocalRandom.current().nextInt());
         messages = new MessageLanes(this, config.limits());
         served = new ServedLanes(this, messages, config.limits().served());
+        registrations = new Registrations(this);
         cards = new Cards(this, provider);
         nics = new ArrayList<>(cards.nics());
         advertised = nics.stream().map(nic -> Addresses.format(nic.gid().raw())).collect(Collectors.joining(","));
         parking = new Parking(this::isIdle, node.wakeup());
         boolean inline = config.registrar() == RdmaConfig.Registrar.POLLER;
-        registrations = new Registrations(this);
         registrar = new Registrar("mooncake-" + node.self().name() + "-rdma-registrar", node.nanoClock(), cards::look,
                 inline ? parking::wakeup : null);
         boolean done = false;
@@ -315,8 +316,8 @@ final class RdmaFabric implements Fabric {
     }
 
     @Override
-    public boolean canWrite(Region destination) {
-        return Reach.isWritable(destination);
+    public boolean canWrite(Memory destination) {
+        return Reach.isWritable(destination) && !registrations.isRefused(destination);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.mooncake.rdma;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
@@ -9,21 +10,21 @@ import io.mooncake.core.transfer.Region;
 final class Reach {
     private Reach() {}
 
-    /** Whether a card can be told of it: host memory, or a device's that is a dma-buf. */
+    /** Whether a card can be told of it: host memory, or a device's that says how. */
     static boolean isRegistrable(Region region) {
         return switch (region.memory()) {
-            case HostMemory host -> true;
-            case DeviceMemory device -> device.dmaBuf() != null;
-            case FileMemory file -> false;
+            case HostMemory _ -> true;
+            case DeviceMemory device -> device.cards() != null;
+            case FileMemory _ -> false;
         };
     }
 
     /** Whether bytes may land in it. */
-    static boolean isWritable(Region region) {
-        return switch (region.memory()) {
+    static boolean isWritable(Memory memory) {
+        return switch (memory) {
             case HostMemory host -> !host.segment().isReadOnly();
-            case DeviceMemory device -> device.dmaBuf() != null;
-            case FileMemory file -> false;
+            case DeviceMemory device -> device.cards() != null;
+            case FileMemory _ -> false;
         };
     }
 

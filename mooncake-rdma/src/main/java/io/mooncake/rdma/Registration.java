@@ -1,10 +1,8 @@
 package io.mooncake.rdma;
 
+import io.mooncake.core.base.CardAccess.DmaBuf;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.Memory.DeviceMemory;
-import io.mooncake.core.base.Memory.DmaBuf;
-import io.mooncake.core.base.Memory.FileMemory;
-import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.EngineContext;
@@ -51,7 +49,7 @@ final class Registration implements AutoCloseable {
      * Registers a region.
      *
      * @param domain of the card
-     * @param region host memory, or a device's that is a dma-buf
+     * @param region host memory, or a device's that cards get at
      * @param besides the table of its guards, then that of its checksums, where there are any
      * @param mostBytes of one registration
      * @throws MooncakeException what the card or the kernel said, with the remedy; then nothing is registered
@@ -80,12 +78,7 @@ final class Registration implements AutoCloseable {
                         + localKeys.length + " registrations of " + mostBytes + " bytes, more than "
                         + LaneMessages.MAX_KEYS + ": raise rdma.registrationBytes, or make it smaller");
             }
-            InParallel.run(parts.length, i -> {
-                long from = i * stride;
-                MemoryRegion part = register(domain, region, from, Math.min(length - from, stride + OVERLAP_BYTES));
-                parts[i] = part;
-                localKeys[i] = part.localKey();
-            });
+            registerParts(domain);
             for (int i = 0; i < tables.length; i++) {
                 tables[i] = domain.register(besides.get(i).address(), besides.get(i).length(), Access.REMOTE_READ);
             }
@@ -99,17 +92,27 @@ final class Registration implements AutoCloseable {
         }
     }
 
-    private static MemoryRegion register(ProtectionDomain domain, Region region, long from, long bytes) {
-        return switch (region.memory()) {
-            case HostMemory host -> domain.register(host.address() + from, bytes, accessOf(region));
-            case DeviceMemory device -> {
-                DmaBuf buffer = Objects.requireNonNull(device.dmaBuf());
-                yield domain.register(new Provider.DmaBuf(buffer.fd(), buffer.offset() + from, bytes,
-                        device.address() + from), accessOf(region));
-            }
-            case FileMemory file ->
-                throw new IllegalArgumentException(region + " is a file: no card can be told of it");
-        };
+    private void registerParts(ProtectionDomain domain) {
+        // Needed until the last part is made of it, and no longer: a registration keeps the memory by itself.
+        try (DmaBuf buffer = region.memory() instanceof DeviceMemory device && device.cards() != null
+                ? device.cards().open()
+                : null) {
+            InParallel.run(parts.length, i -> {
+                long from = i * stride;
+                MemoryRegion part = register(domain, buffer, from,
+                        Math.min(region.length() - from, stride + OVERLAP_BYTES));
+                parts[i] = part;
+                localKeys[i] = part.localKey();
+            });
+        }
+    }
+
+    private MemoryRegion register(ProtectionDomain domain, @Nullable DmaBuf buffer, long from, long bytes) {
+        long address = region.memory().address() + from;
+        return buffer == null
+                ? domain.register(address, bytes, accessOf(region))
+                : domain.register(new Provider.DmaBuf(buffer.fd(), address - buffer.start(), bytes, address),
+                        accessOf(region));
     }
 
     private static boolean isReadable(Region region) {
@@ -118,7 +121,7 @@ final class Registration implements AutoCloseable {
 
     private static int accessOf(Region region) {
         int remote = isReadable(region) ? Access.REMOTE_READ : 0;
-        return remote | (Reach.isWritable(region) ? Access.LOCAL_WRITE : 0);
+        return remote | (Reach.isWritable(region.memory()) ? Access.LOCAL_WRITE : 0);
     }
 
     Region region() {

@@ -1,9 +1,12 @@
 package io.mooncake.rdma;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.Region;
 import io.mooncake.rdma.verbs.VerbsException;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Has regions registered when somebody needs them: the poller, for a read that is to land there; the registrar, for a peer that asks. Gives up those
@@ -18,6 +21,8 @@ final class Registrations {
     private final RdmaFabric fabric;
     /** The number of the region that is never given up. */
     private volatile int kept = -1;
+    /** Memory of devices that some card does not take: as many as there are pools and caches on devices. */
+    private final Set<Memory> refused = ConcurrentHashMap.newKeySet();
 
     Registrations(RdmaFabric fabric) {
         this.fabric = fabric;
@@ -25,6 +30,15 @@ final class Registrations {
 
     void keep(Region region) {
         kept = region.id();
+    }
+
+    /** A card does not take a region of a device: whoever chooses ways takes another one from now on. Any thread. */
+    void onRefused(Region region) {
+        refused.add(region.memory());
+    }
+
+    boolean isRefused(Memory memory) {
+        return !refused.isEmpty() && refused.contains(memory);
     }
 
     /** Whether a read can land in a region now. What is missing for that is begun. The poller. */
@@ -68,6 +82,9 @@ final class Registrations {
             registered(nic, region);
         } catch (MooncakeException e) {
             if (!nic.isFailed()) {
+                if (!Reach.isHost(region) && e.kind() == Kind.UNSUPPORTED) {
+                    onRefused(region);
+                }
                 fabric.tell(() -> nic.use.onFailed(region, e));
             }
         }

@@ -58,7 +58,7 @@ final class ReplayTiersTest {
         String sources = "../mooncake-cuda/src/test/c/";
         Path library = CCompiler.compile(Files.readString(Path.of(sources + "devices.c")),
                 folder.resolve("libcudart-emulated.so"), "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-pthread",
-                "-I" + sources, sources + "clock.c", sources + "streams.c", sources + "memory.c");
+                "-I" + sources, sources + "clock.c", sources + "streams.c", sources + "memory.c", sources + "driver.c");
         try (Child child = Child.start(
                 List.of("--enable-native-access=ALL-UNNAMED", "-Dio.mooncake.cuda.library=" + library), Main.class,
                 args(more))) {

@@ -73,9 +73,9 @@ public sealed interface Memory {
      * @param device the device's number
      * @param address first byte on the device
      * @param length bytes, more than 0
-     * @param dmaBuf how other devices reach it; null where they do not
+     * @param cards how network cards get at it; null where they do not
      */
-    record DeviceMemory(int device, long address, long length, @Nullable DmaBuf dmaBuf) implements Memory {
+    record DeviceMemory(int device, long address, long length, @Nullable CardAccess cards) implements Memory {
         /**
          * Regions of pools on devices are numbered from here on, up to those of files, others below: whoever has a reference sees that its node
          * has to bring the block into host memory first.
@@ -83,7 +83,7 @@ public sealed interface Memory {
         public static final int FIRST_REGION = 1 << 29;
 
         /**
-         * A device's memory that no other device reaches.
+         * A device's memory that no network card gets at.
          *
          * @param device the device's number
          * @param address first byte on the device
@@ -115,28 +115,7 @@ public sealed interface Memory {
          * @return as reachable as the whole
          */
         public DeviceMemory part(long offset, long partLength) {
-            return new DeviceMemory(device, address + offset, partLength,
-                    dmaBuf == null ? null : new DmaBuf(dmaBuf.fd, dmaBuf.offset + offset));
-        }
-    }
-
-    /**
-     * Memory of a device as a dma-buf of the kernel, which network cards can be told of.
-     *
-     * @param fd its file descriptor, open for as long as the memory is registered
-     * @param offset of the memory's first byte in it
-     */
-    record DmaBuf(int fd, long offset) {
-        /**
-         * Checks the numbers.
-         *
-         * @throws MooncakeException INVALID_ARGUMENT
-         */
-        public DmaBuf {
-            if (fd < 0 || offset < 0) {
-                throw new MooncakeException(Kind.INVALID_ARGUMENT,
-                        "dma-buf: file descriptor " + fd + " and offset " + offset + " must not be negative");
-            }
+            return new DeviceMemory(device, address + offset, partLength, cards);
         }
     }
 

@@ -1,6 +1,11 @@
 package io.mooncake.core.sim;
 
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.EngineContext;
@@ -22,6 +27,8 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A node's end of a link that takes virtual time: what the node reads from another one is sent one read after the other, loads first, each for so many
@@ -48,6 +55,7 @@ public final class VirtualLink implements TransferEngine, Poller {
         private final Map<NodeId, VirtualLink> ends = new HashMap<>();
         private final double nsPerByte;
         private final long delayNs;
+        private Function<DeviceMemory, @Nullable MemorySegment> devices = memory -> null;
 
         /** No node has an end yet, and what is sent has arrived. */
         public Network(double nsPerByte) {
@@ -65,6 +73,19 @@ public final class VirtualLink implements TransferEngine, Poller {
             VirtualLink end = new VirtualLink(context, this);
             ends.put(context.self(), end);
             return end;
+        }
+
+        /** Lets the link write memory of devices, as cards do: where a device's bytes stand for it; null for memory that it does not reach. */
+        public void reachDevices(Function<DeviceMemory, @Nullable MemorySegment> bytes) {
+            devices = bytes;
+        }
+
+        private @Nullable MemorySegment bytes(Memory destination) {
+            return switch (destination) {
+                case HostMemory host -> host.segment();
+                case DeviceMemory device -> devices.apply(device);
+                case FileMemory _ -> null;
+            };
         }
 
         /** When the next read arrives, or can be sent; {@link Long#MAX_VALUE} when there is none. */
@@ -101,6 +122,11 @@ public final class VirtualLink implements TransferEngine, Poller {
     @Override
     public Route route(Peer peer, int region) {
         return peer.id().equals(context.self()) ? HERE : THERE;
+    }
+
+    @Override
+    public boolean reaches(Peer peer, int region, Memory destination) {
+        return network.bytes(destination) != null;
     }
 
     @Override
@@ -141,7 +167,11 @@ public final class VirtualLink implements TransferEngine, Poller {
         long nowNs = context.nanoClock().getAsLong();
         while (!sent.isEmpty() && nowNs - sent.element().arrivesNs >= 0) {
             GuardedRead arriving = sent.remove().read;
-            arriving.end(arriving.isGivenUp() ? ReadStatus.CANCELED : arrive(arriving), null);
+            if (arriving.isGivenUp()) {
+                arriving.end(ReadStatus.CANCELED, null);
+            } else {
+                end(arriving);
+            }
             work++;
         }
         if (freeNs == Long.MIN_VALUE || nowNs - freeNs >= 0) {
@@ -169,8 +199,27 @@ public final class VirtualLink implements TransferEngine, Poller {
         return ended;
     }
 
+    private void end(GuardedRead read) {
+        MemorySegment to = network.bytes(read.destination().memory());
+        if (to == null) {
+            read.end(ReadStatus.REFUSED, new MooncakeException(Kind.UNSUPPORTED, "the link does not write " + read));
+            return;
+        }
+        ReadStatus status = arrive(read, to);
+        try {
+            if (status == ReadStatus.OK && read.destination().memory() instanceof DeviceMemory device
+                    && device.cards() != null) {
+                device.cards().makeVisible();
+            }
+        } catch (MooncakeException e) {
+            read.end(ReadStatus.REFUSED, e);
+            return;
+        }
+        read.end(status, null);
+    }
+
     /** The bytes, then the guard. */
-    private ReadStatus arrive(GuardedRead read) {
+    private ReadStatus arrive(GuardedRead read, MemorySegment to) {
         EngineContext owner = Objects.requireNonNull(network.ends.get(read.owner().id())).context;
         Region source = owner.regions().readable(read.region());
         long pin = owner.guards().pin(read.region(), read.guardOffset(), read.expected(), read.offset(), read.length());
@@ -179,7 +228,6 @@ public final class VirtualLink implements TransferEngine, Poller {
         }
         try {
             MemorySegment from = ((HostMemory) source.memory()).segment();
-            MemorySegment to = ((HostMemory) read.destination().memory()).segment();
             for (long at = 0; at < read.length();) {
                 long run = read.runAt(at, read.length() - at);
                 MemorySegment.copy(from, read.offset() + at, to, read.destinationAt(at), run);

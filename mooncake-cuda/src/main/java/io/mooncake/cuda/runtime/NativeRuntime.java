@@ -14,7 +14,7 @@ import java.util.function.ToIntFunction;
 /** The CUDA runtime of this process. */
 public final class NativeRuntime implements CudaRuntime {
     private static final int FLUSH_CURRENT_DEVICE = 0;
-    private static final int FLUSH_TO_OWNER = 100;
+    private static final int FLUSH_TO_ALL_DEVICES = 200;
     private static final int BUS_ID_BYTES = 32;
     private static final double NS_PER_MS = 1e6;
 
@@ -221,7 +221,7 @@ public final class NativeRuntime implements CudaRuntime {
 
     @Override
     public int flushWrites() {
-        return -CudaCalls.flushWrites(FLUSH_CURRENT_DEVICE, FLUSH_TO_OWNER);
+        return -CudaCalls.flushWrites(FLUSH_CURRENT_DEVICE, FLUSH_TO_ALL_DEVICES);
     }
 
     @Override

@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer.onesided;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
@@ -11,7 +12,7 @@ import java.util.Optional;
  * What can read a peer's memory without the peer's CPU: the network cards of a node, or a simulated network. Its lanes post READs and
  * its one completion queue says what became of them.
  *
- * <p>Called by the engine's poller alone, but for {@link #reaches} and {@link #wakeup}, which are for any thread, and the figures, which
+ * <p>Called by the engine's poller alone, but for {@link #reaches}, {@link #canWrite} and {@link #wakeup}, which are for any thread, and the figures, which
  * never change. Nothing blocks and nothing calls back, except {@link #poll}.
  */
 public interface Fabric {
@@ -38,12 +39,12 @@ public interface Fabric {
     boolean reaches(Peer peer);
 
     /**
-     * Whether the fabric can write memory of this node.
+     * Whether the fabric can write memory of this node, as far as it knows: of memory that it was never told of it finds out by the first read.
      *
-     * @param destination a region of this node
+     * @param destination memory of this node
      * @return false for memory that is read-only or of a device that the fabric does not reach
      */
-    boolean canWrite(Region destination);
+    boolean canWrite(Memory destination);
 
     /**
      * Says where proofs land: what a fabric learns of that region it keeps, since every read needs it. Before anything else is asked.

@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer.onesided;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
@@ -65,6 +66,12 @@ public final class OneSidedEngine implements TransferEngine {
             return FAILING;
         }
         return Route.byAddress(fabric.reaches(peer));
+    }
+
+    /** {@inheritDoc} Also for memory of a device that the fabric writes. */
+    @Override
+    public boolean reaches(Peer peer, int region, Memory destination) {
+        return fabric.canWrite(destination);
     }
 
     @Override

@@ -1,6 +1,7 @@
 package io.mooncake.core.transfer.onesided;
 
 import io.mooncake.core.base.Counter;
+import io.mooncake.core.base.Memory.DeviceMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
@@ -197,7 +198,7 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         } else if (read.length() < 0 || read.offset() < 0 || (read.length() > 0 && !read.fitsDestination())) {
             end(read, ReadStatus.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS,
                     read + ": a number is negative, or the destination is too small"));
-        } else if (read.length() > 0 && !fabric.canWrite(read.destination())) {
+        } else if (read.length() > 0 && !fabric.canWrite(read.destination().memory())) {
             end(read, ReadStatus.REFUSED, new MooncakeException(Kind.UNSUPPORTED, read + ": the destination "
                     + read.destination() + " is read-only or no memory that " + fabric.name() + " can write"));
         } else {
@@ -313,8 +314,21 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         if (!read.isProven()) {
             read.paths().enqueue(read);
         } else if (!verification.begin(read)) {
-            finish(read, ReadStatus.OK, null);
+            arrived(read);
         }
+    }
+
+    /** All of it is there: for the host by the completion, for a device's kernels when that was asked for. */
+    private void arrived(ReadProgress read) {
+        if (read.read().destination().memory() instanceof DeviceMemory device && device.cards() != null) {
+            try {
+                device.cards().makeVisible();
+            } catch (MooncakeException e) {
+                finish(read, ReadStatus.REFUSED, e);
+                return;
+            }
+        }
+        finish(read, ReadStatus.OK, null);
     }
 
     /** A chunk has not arrived. */

@@ -1,5 +1,6 @@
 package io.mooncake.core.transfer.onesided;
 
+import io.mooncake.core.base.Memory;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Region;
 import java.util.ArrayList;
@@ -230,7 +231,7 @@ public final class FaultyFabric implements Fabric {
     }
 
     @Override
-    public boolean canWrite(Region destination) {
+    public boolean canWrite(Memory destination) {
         return inner.canWrite(destination);
     }
 

@@ -1,10 +1,12 @@
 package io.mooncake.core.transfer.onesided;
 
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.FileMemory;
 import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.Peer;
-import io.mooncake.core.transfer.Region;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -121,8 +123,12 @@ public final class SimFabric implements Fabric {
     }
 
     @Override
-    public boolean canWrite(Region destination) {
-        return destination.memory() instanceof HostMemory host && !host.segment().isReadOnly();
+    public boolean canWrite(Memory destination) {
+        return switch (destination) {
+            case HostMemory host -> !host.segment().isReadOnly();
+            case DeviceMemory device -> network.deviceBytes(device) != null;
+            case FileMemory _ -> false;
+        };
     }
 
     @Override

@@ -138,7 +138,8 @@ public final class SimLane implements Lane {
             throw new AssertionError(this + ": " + request.bytes() + " bytes, " + outstanding.size()
                     + " outstanding exceed " + fabric.limits());
         }
-        SimRequest read = new SimRequest(request, network.timing().bursts(), network.below(1 << 20));
+        SimRequest read = new SimRequest(request, fabric.network().bytes(request.destination().memory()),
+                network.timing().bursts(), network.below(1 << 20));
         fabric.onPosted();
         network.onPosted(read);
         outstanding.add(read);

@@ -1,5 +1,9 @@
 package io.mooncake.core.transfer.onesided;
 
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.Memory.DeviceMemory;
+import io.mooncake.core.base.Memory.FileMemory;
+import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.testing.VirtualTime;
@@ -9,9 +13,11 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +39,7 @@ public final class SimNetwork {
     private final SplittableRandom random;
     private final Map<String, SimFabric> living = new HashMap<>();
     private final Set<String> cuts = new HashSet<>();
+    private Function<DeviceMemory, @Nullable MemorySegment> devices = memory -> null;
     private SimTiming timing = SimTiming.defaults();
     private @Nullable Consumer<String> trace;
     private @Nullable Landings landings;
@@ -114,6 +121,25 @@ public final class SimNetwork {
     /** Has every landing watched. */
     public void watch(Landings watcher) {
         landings = watcher;
+    }
+
+    /** Lets the network write memory of devices: where a device's bytes stand for it; null for memory that it does not reach. */
+    public void reachDevices(Function<DeviceMemory, @Nullable MemorySegment> bytes) {
+        devices = bytes;
+    }
+
+    @Nullable
+    MemorySegment deviceBytes(DeviceMemory memory) {
+        return devices.apply(memory);
+    }
+
+    /** Where the network writes a destination. */
+    MemorySegment bytes(Memory destination) {
+        return switch (destination) {
+            case HostMemory host -> host.segment();
+            case DeviceMemory device -> Objects.requireNonNull(deviceBytes(device));
+            case FileMemory file -> throw new AssertionError(file);
+        };
     }
 
     void onPosted(SimRequest request) {

@@ -1,6 +1,5 @@
 package io.mooncake.core.transfer.onesided;
 
-import io.mooncake.core.base.Memory.HostMemory;
 import java.lang.foreign.MemorySegment;
 
 /** One READ on its way: pieces are sampled into {@code bytes} at some moments and copied to the destination at others. */
@@ -27,12 +26,12 @@ final class SimRequest {
     /** Nothing lands for it any more: its completion was polled, or its lane was destroyed. */
     boolean over;
 
-    SimRequest(ReadRequest request, int bursts, int random) {
+    SimRequest(ReadRequest request, MemorySegment destination, int bursts, int random) {
         cookie = request.cookie();
         source = (SimRegion) request.source();
         part = request.part();
         sourceOffset = request.sourceOffset();
-        destination = ((HostMemory) request.destination().memory()).segment();
+        this.destination = destination;
         destinationOffset = request.destinationOffset();
         bytes = new byte[Math.toIntExact(request.bytes())];
         burstsLeft = Math.min(bursts, pieces());
