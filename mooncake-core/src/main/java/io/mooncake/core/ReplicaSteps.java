@@ -11,7 +11,8 @@ import io.mooncake.core.manager.ReplicaWriter;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How a replica comes to its tier: a step at a time, out of the nearest copy here, or from elsewhere into host memory first.
+ * How a replica comes to its tier: a step at a time, out of the nearest copy here, or from elsewhere into host memory first, unless an
+ * engine writes it onto the device itself.
  *
  * <pre>
  *   VRAM ◀──▶ DRAM ◀──▶ SLOW

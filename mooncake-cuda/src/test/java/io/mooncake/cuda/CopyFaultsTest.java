@@ -8,6 +8,7 @@ import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.PageMap;
+import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
@@ -95,6 +96,28 @@ class CopyFaultsTest {
             }
         }
         assertEquals(before, EmulatedCuda.statistics().pageable(), "the runtime was given memory that is not pinned");
+    }
+
+    /** 64 MiB each way, and the source overwritten as soon as the end is told: what is told is that the bytes have left it, not that a call returned. */
+    @ParameterizedTest
+    @ValueSource(booleans = {true, false})
+    void C103_shouldTellTheEndOfTheCopyAndNotOfTheCall(boolean toDevice) {
+        Place device = Place.DEVICE_0;
+        try (CudaRig rig = new CudaRig(toDevice ? Place.HOST : device, toDevice ? device : Place.HOST,
+                CudaConfig.defaults().withPeerProbe(false))) {
+            EngineRig.Side node = rig.side("node");
+            MemorySegment from = rig.pattern(64 * MIB);
+            Region source = node.register(from, Access.READABLE);
+            MemorySegment to = rig.filled(64 * MIB, EngineRig.FILL);
+            EmulatedCuda.delay(2_000, 0);
+            Reading reading = new Reading();
+            reading.read.from(node.peer(), source.id(), 0, 64 * MIB).into(node.own(to), 0).by(Long.MAX_VALUE);
+            assertEquals(ReadStatus.OK, ended(rig, node.submit(reading)).status);
+            from.fill((byte) REFILL);
+            rig.settle();
+            assertTrue(EngineRig.holdsPattern(to, 0, 64 * MIB, 0));
+            assertEquals(64 * MIB, node.count(Counter.BYTES_STAGED));
+        }
     }
 
     @Test

@@ -95,6 +95,29 @@ class HandOversTest {
         }
     }
 
+    /** 64 MiB of host memory that is not pinned, with a kernel in front that ends only after all of this. */
+    @Test
+    void C103_shouldNotWaitForTheKernelInFrontWithMemoryThatIsNotPinned() {
+        long large = 64L << 20;
+        try (VramPool pool = new CudaDevices(NativeRuntime.INSTANCE, CudaConfig.defaults().withPeerProbe(false)).pool(0,
+                List.of(new SizeClass(large, 1)));
+                Arena arena = Arena.ofShared()) {
+            int slot = pool.reserve(large);
+            MemorySegment bytes = arena.allocate(large, 4096).fill((byte) P);
+            long kernel = EmulatedCuda.gate(stream);
+            MooncakeException refused = assertThrows(MooncakeException.class,
+                    () -> pool.streams().write(pool.offset(slot), Memory.of(bytes), new Stream(stream)));
+            assertEquals(Kind.UNSUPPORTED, refused.kind());
+            assertTrue(refused.getMessage().contains("is not pinned"), refused::getMessage);
+            pool.streams().write(pool.offset(slot), Memory.of(bytes));
+            bytes.fill((byte) Q);
+            EmulatedCuda.open(kernel);
+            assertTrue(EngineRig.isFilled(EmulatedCuda.bytes(pool.memory().address() + pool.offset(slot), large),
+                    (byte) P));
+            pool.release(slot);
+        }
+    }
+
     @Test
     void shouldBeSeenWhenTheCopyDoesNotWaitForTheKernel() {
         AtomicLong begin = new AtomicLong();
