@@ -264,7 +264,8 @@ public final class Node implements AutoCloseable {
     }
 
     /**
-     * What reads between nodes take, as each measured its own and told the others: what blocks are read by.
+     * What reads between nodes take, as each measured its own and told the others: what blocks are read by. And what copies between devices of a node
+     * take, as its engines measured them before it began, in the pair of that node and itself.
      *
      * @return a pair for each reader and holder of which anything is known; this node's own as of now, the others' a few seconds old
      */

@@ -40,7 +40,10 @@ final class PeerCosts implements ClusterView, PathChoice.Costs {
         this.registry = registry;
         this.engines = engines;
         this.nanoClock = nanoClock;
-        matrix = new TopologyMatrix(self.id());
+        matrix = new TopologyMatrix(self.id(), engines.stream()
+                .flatMap(engine -> engine.measuredWays().stream())
+                .map(way -> PathMeter.figure(way.name(), way.bytes(), way.ns()))
+                .toList());
         promises = new Promises(registry);
         announcedNs = nanoClock.getAsLong();
     }

@@ -8,6 +8,7 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
 import io.mooncake.core.transfer.GuardedRead;
+import io.mooncake.core.transfer.MeasuredWay;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Region;
@@ -16,6 +17,7 @@ import io.mooncake.core.transfer.Route.Health;
 import io.mooncake.core.transfer.Route.Locality;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.cuda.runtime.Device;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -39,6 +41,7 @@ public final class CudaTransferEngine implements TransferEngine {
     private final Route otherDevice;
     private final Route lost;
     private final Optional<String> address;
+    private final List<MeasuredWay> ways;
 
     CudaTransferEngine(EngineContext context, CudaDevices devices, Device device) {
         this.context = context;
@@ -47,6 +50,11 @@ public final class CudaTransferEngine implements TransferEngine {
         here = new Route(Locality.NODE, true, Health.READY, "the block is on " + device + " of this node");
         otherDevice = new Route(Locality.NODE, false, Health.NONE, "the block is on another device than " + device);
         lost = new Route(Locality.NODE, false, Health.NONE, device + " is lost");
+        ways = devices.links()
+                .stream()
+                .filter(link -> link.from() == device.number())
+                .flatMap(link -> link.ways().stream())
+                .toList();
         address = context.regions()
                 .open()
                 .stream()
@@ -110,6 +118,12 @@ public final class CudaTransferEngine implements TransferEngine {
     public boolean readsInPlace(Peer peer, int region) {
         Route route = route(peer, region);
         return route.locality() == Locality.HOST && route.registered();
+    }
+
+    /** {@inheritDoc} From its device to each other one. */
+    @Override
+    public List<MeasuredWay> measuredWays() {
+        return ways;
     }
 
     @Override

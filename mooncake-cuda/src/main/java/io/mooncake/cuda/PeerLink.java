@@ -1,5 +1,11 @@
 package io.mooncake.cuda;
 
+import io.mooncake.core.transfer.MeasuredWay;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
 /**
  * How one device copies to another one. Immutable.
  *
@@ -17,6 +23,17 @@ public record PeerLink(int from, int to, Way way, long directNs, long stagedNs, 
         DIRECT,
         /** By pinned host memory: they can't, or that is faster. */
         STAGED
+    }
+
+    /** What was measured, for the matrix: each way that is possible. */
+    List<MeasuredWay> ways() {
+        return Stream.of(way("direct", directNs), way("by the host", stagedNs)).filter(Objects::nonNull).toList();
+    }
+
+    private @Nullable MeasuredWay way(String how, long ns) {
+        return probedBytes == 0 || ns == 0
+                ? null
+                : new MeasuredWay("cuda" + from + " to cuda" + to + ", " + how, probedBytes, ns);
     }
 
     @Override

@@ -54,6 +54,29 @@ class CudaNodeTest {
                 .build());
     }
 
+    /** What was found of each pair of devices at the start stands in the matrix, and other nodes are told. */
+    @Test
+    void shouldHaveItsDevicesInTheMatrix() {
+        CudaDevices devices = CudaDevices.open(CudaConfig.defaults());
+        try (Node node = node("a", devices, ThreadingMode.SHARED, new LocalRegistry())) {
+            List<String> measured = devices.links()
+                    .stream()
+                    .filter(link -> link.from() == 0)
+                    .flatMap(link -> link.ways().stream())
+                    .map(way -> way.name() + " " + way.bytes() + " " + way.ns())
+                    .toList();
+            List<String> known = node.matrix()
+                    .stream()
+                    .filter(pair -> pair.reader().equals(pair.holder()))
+                    .flatMap(pair -> pair.figures().stream())
+                    .map(figure -> figure.path() + " " + figure.readBytes() + " " + figure.readNs())
+                    .toList();
+            assertEquals(measured, known);
+            // On a machine with one device there is no pair.
+            assertEquals(devices.links().isEmpty(), known.isEmpty());
+        }
+    }
+
     private static void put(Node node, String id) {
         try (BlockWriter writer = node.store().allocate(BlockId.of(id), PAGES * PAGE)) {
             EngineRig.fillWithPattern(writer.segment());

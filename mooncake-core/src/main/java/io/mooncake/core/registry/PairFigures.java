@@ -35,7 +35,7 @@ public record PairFigures(NodeId reader, NodeId holder, Hop hop, List<Figure> fi
     /**
      * Reads of about one size by one engine.
      *
-     * @param path the engine's name, 1 to 255 bytes
+     * @param path the engine's name, or that of a way inside the holder where that is the reader itself; 1 to 255 bytes
      * @param upToBytes the class of sizes: reads of up to so many bytes, and of more than the next smaller class
      * @param readNs what one takes, nanoseconds, without what it waited for others
      * @param readBytes how large they were, on average

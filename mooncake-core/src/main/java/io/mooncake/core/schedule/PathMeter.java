@@ -162,6 +162,18 @@ public final class PathMeter {
         return there;
     }
 
+    /**
+     * A figure of what was measured elsewhere.
+     *
+     * @param path its name
+     * @param bytes that were copied
+     * @param ns what that took
+     * @return in the class of that size
+     */
+    public static Figure figure(String path, long bytes, long ns) {
+        return new Figure(path, CLASSES[classOf(bytes)], ns, bytes);
+    }
+
     private static int classOf(long length) {
         int at = 0;
         while (length > CLASSES[at]) {

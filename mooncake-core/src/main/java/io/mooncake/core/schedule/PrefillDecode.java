@@ -83,7 +83,8 @@ final class PrefillDecode {
         }
         for (PairFigures pair : view.figures()) {
             long ns = readNs(pair);
-            if (ns > 0) {
+            // What copies inside a node take is no way to its blocks.
+            if (ns > 0 && !pair.reader().equals(pair.holder())) {
                 measuredNs.put(new Pair(pair.reader(), pair.holder()), ns);
             }
         }

@@ -28,9 +28,13 @@ public final class TopologyMatrix {
     private static final long[] USUAL_BYTES_PER_NS = {10, 8, 8, 5, 3, 1};
 
     private final NodeId self;
+    /** Ways inside this node. */
+    private final List<Figure> inside;
     private final ConcurrentHashMap<NodeId, Row> rows = new ConcurrentHashMap<>();
     private final Queue<PairFigures> withdrawn = new ConcurrentLinkedQueue<>();
     private final AtomicInteger busyPaths = new AtomicInteger();
+    /** {@link #changes} has told of {@link #inside}. */
+    private boolean insideSaid;
 
     /** What is known of one life of a peer. */
     private static final class Row {
@@ -82,12 +86,20 @@ public final class TopologyMatrix {
     }
 
     /**
-     * A row in which nothing is measured.
+     * A row in which nothing is measured of peers.
      *
      * @param self the node that reads
+     * @param inside what copies inside it take, which is the pair of the node and itself
      */
-    public TopologyMatrix(NodeId self) {
+    public TopologyMatrix(NodeId self, List<Figure> inside) {
         this.self = self;
+        this.inside = inside.size() > PairFigures.MAX_FIGURES
+                ? List.copyOf(inside.subList(0, PairFigures.MAX_FIGURES))
+                : List.copyOf(inside);
+    }
+
+    private PairFigures insidePair() {
+        return new PairFigures(self, self, Hop.NODE, inside);
     }
 
     /**
@@ -189,10 +201,13 @@ public final class TopologyMatrix {
     /**
      * This node's row.
      *
-     * @return one pair for each peer that was measured
+     * @return one pair for each peer that was measured, and one of the node and itself where ways inside it were
      */
     public List<PairFigures> figures() {
         List<PairFigures> pairs = new ArrayList<>();
+        if (!inside.isEmpty()) {
+            pairs.add(insidePair());
+        }
         rows.forEach((peer, row) -> {
             List<Figure> figures = row.figures();
             if (!figures.isEmpty()) {
@@ -209,6 +224,10 @@ public final class TopologyMatrix {
      */
     public List<PairFigures> changes() {
         List<PairFigures> changes = new ArrayList<>();
+        if (!insideSaid && !inside.isEmpty()) {
+            changes.add(insidePair());
+        }
+        insideSaid = true;
         for (PairFigures gone = withdrawn.poll(); gone != null; gone = withdrawn.poll()) {
             changes.add(gone);
         }

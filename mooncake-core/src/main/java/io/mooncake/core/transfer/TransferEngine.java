@@ -5,6 +5,7 @@ import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.NodeId;
 import java.nio.ByteBuffer;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -71,6 +72,16 @@ public interface TransferEngine {
      */
     default boolean readsInPlace(Peer peer, int region) {
         return false;
+    }
+
+    /**
+     * What copies inside the node take that this engine makes, from one device to another, as it measured them before the node began. They stand in the
+     * node's row of the matrix. Any thread.
+     *
+     * @return the same always; none, unless the engine says otherwise
+     */
+    default List<MeasuredWay> measuredWays() {
+        return List.of();
     }
 
     /**

@@ -21,9 +21,22 @@ class TopologyMatrixTest {
     private static final NodeId PEER = new NodeId("p", 5);
     private static final NodeId OTHER = new NodeId("o", 5);
 
-    private final TopologyMatrix matrix = new TopologyMatrix(new NodeId("self", 1));
+    private final TopologyMatrix matrix = new TopologyMatrix(new NodeId("self", 1), List.of());
     /** Anything but zero: the clock's origin is nobody's business. */
     private long nowNs = -3 * SECOND;
+
+    @Test
+    void waysInsideTheNodeStandInItsRowAndAreToldOnce() {
+        NodeId self = new NodeId("self", 1);
+        Figure figure = PathMeter.figure("cuda0 to cuda1, direct", 4 * MIB, 100_000);
+        TopologyMatrix withDevices = new TopologyMatrix(self, List.of(figure));
+        List<PairFigures> own = List.of(new PairFigures(self, self, Hop.NODE, List.of(figure)));
+        assertEquals(4 * MIB, figure.upToBytes());
+        assertEquals(own, withDevices.figures());
+        assertEquals(own, withDevices.changes());
+        assertEquals(List.of(), withDevices.changes());
+        assertEquals(own, withDevices.figures());
+    }
 
     private PathMeter meter() {
         return matrix.begin(PEER, Hop.RACK, "tcp");
