@@ -188,8 +188,11 @@ static void failures(void) {
     EXPECT(OUT_OF_MEMORY, cudaMemsetAsync(device, 1, 1, stream));
     DO(cudaMemsetAsync(device, 1, 1, stream));
     emulationFailCopy(1, LAUNCH_FAILURE);
+    /* Both are queued before the first one can fail. */
+    void *gate = emulationGate(stream);
     DO(cudaMemsetAsync(device, 1, SIZE, stream));
     DO(cudaMemsetAsync(device, 2, SIZE, stream));
+    emulationOpen(gate);
     EXPECT(LAUNCH_FAILURE, cudaStreamSynchronize(stream));
     EXPECT(LAUNCH_FAILURE, cudaMalloc(&device, 1));
     DO(cudaSetDevice(1));

@@ -208,7 +208,8 @@ class HandOversTest {
             Callable<Integer> work = () -> {
                 NativeRuntime.INSTANCE.setDevice(1);
                 int got = stored(pool);
-                assertEquals(1, NativeRuntime.INSTANCE.currentDevice());
+                // A virtual thread has no device: it may go on upon another carrier, which has one of its own.
+                assertTrue(virtual || NativeRuntime.INSTANCE.currentDevice() == 1);
                 return got;
             };
             FutureTask<Integer> task = new FutureTask<>(work);
