@@ -62,8 +62,8 @@ int begin(int device) {
         return NO_DEVICE;
     if (sticky(device))
         return sticky(device);
-    if (__atomic_load_n(&settings.calls_until_failure, __ATOMIC_RELAXED) >= 0 &&
-        __atomic_sub_fetch(&settings.calls_until_failure, 1, __ATOMIC_RELAXED) == -1) {
+    if (__atomic_load_n(&settings.calls_until_failure, __ATOMIC_ACQUIRE) >= 0 &&
+        __atomic_sub_fetch(&settings.calls_until_failure, 1, __ATOMIC_ACQ_REL) == -1) {
         if (is_fatal(settings.call_error))
             stick(device, settings.call_error);
         return settings.call_error;
@@ -326,13 +326,13 @@ API void emulationNoPeer(int device, int peer) {
 /* After so many more copies one ends with an error, which sticks. */
 API void emulationFailCopy(long after, int error) {
     settings.copy_error = error;
-    __atomic_store_n(&settings.copies_until_failure, after, __ATOMIC_RELAXED);
+    __atomic_store_n(&settings.copies_until_failure, after, __ATOMIC_RELEASE);
 }
 
 /* After so many more calls one answers with an error; it sticks where it is one that loses the context. */
 API void emulationFailCall(long after, int error) {
     settings.call_error = error;
-    __atomic_store_n(&settings.calls_until_failure, after, __ATOMIC_RELAXED);
+    __atomic_store_n(&settings.calls_until_failure, after, __ATOMIC_RELEASE);
 }
 
 /* Where the bytes of a device address stand, for a network card's double and for comparing. */

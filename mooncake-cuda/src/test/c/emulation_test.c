@@ -187,6 +187,8 @@ static void failures(void) {
     DO(cudaMemsetAsync(device, 1, 1, stream));
     EXPECT(OUT_OF_MEMORY, cudaMemsetAsync(device, 1, 1, stream));
     DO(cudaMemsetAsync(device, 1, 1, stream));
+    /* What was queued before is not the one that fails. */
+    DO(cudaStreamSynchronize(stream));
     emulationFailCopy(1, LAUNCH_FAILURE);
     /* Both are queued before the first one can fail. */
     void *gate = emulationGate(stream);

@@ -17,8 +17,8 @@ struct op *new_op(enum op_kind kind) {
 /* ---- the worker ---- */
 
 static int fails_now(void) {
-    return __atomic_load_n(&settings.copies_until_failure, __ATOMIC_RELAXED) >= 0 &&
-           __atomic_sub_fetch(&settings.copies_until_failure, 1, __ATOMIC_RELAXED) == -1;
+    return __atomic_load_n(&settings.copies_until_failure, __ATOMIC_ACQUIRE) >= 0 &&
+           __atomic_sub_fetch(&settings.copies_until_failure, 1, __ATOMIC_ACQ_REL) == -1;
 }
 
 static size_t span(struct place place, size_t width, size_t height) { return (height - 1) * place.pitch + width; }
