@@ -39,8 +39,8 @@ record CardWay(Way way, boolean flushes, String reason) {
     /** Asks a device. A card's writes must be seen by each device that reads there, so less than an order for all is none. */
     static CardWay of(Device device, CudaDriver driver, Path modules) {
         boolean ordered = device.attribute(WRITES_ORDERING) >= ORDERED_FOR_ALL;
-        boolean flushable = (device.attribute(FLUSH_OPTIONS) & FLUSHED_BY_HOST) != 0
-                && device.attribute(FLUSH_OPTIONS) > 0;
+        int options = device.attribute(FLUSH_OPTIONS);
+        boolean flushable = options > 0 && (options & FLUSHED_BY_HOST) != 0;
         if (!ordered && !flushable) {
             return new CardWay(Way.NONE, false, "what cards write there cannot be flushed");
         }

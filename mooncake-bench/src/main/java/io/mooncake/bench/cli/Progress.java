@@ -11,16 +11,15 @@ import java.util.function.LongSupplier;
 final class Progress {
     private static final long REWRITE_NS = TimeUnit.MILLISECONDS.toNanos(200);
     private static final long LINE_NS = TimeUnit.SECONDS.toNanos(5);
-    private static final String ERASE_LINE = "\r\u001b[K";
 
     private final PrintWriter err;
     private final boolean terminal;
+    private final StatusLine rewritten;
     private final LongSupplier nanoClock;
     private final long total;
     private final String unit;
     private final long startNs;
     private long lastNs;
-    private boolean shown;
 
     /**
      * Starts now.
@@ -34,6 +33,7 @@ final class Progress {
     Progress(PrintWriter err, boolean terminal, LongSupplier nanoClock, long total, String unit) {
         this.err = err;
         this.terminal = terminal;
+        rewritten = new StatusLine(err, terminal);
         this.nanoClock = nanoClock;
         this.total = total;
         this.unit = unit;
@@ -61,12 +61,11 @@ final class Progress {
         lastNs = now;
         String line = line(done, more, Math.max(1, now - startNs));
         if (terminal) {
-            err.print(ERASE_LINE + line);
-            shown = true;
+            rewritten.show(line);
         } else {
             err.println(line);
+            err.flush();
         }
-        err.flush();
     }
 
     private String line(long done, DoubleFunction<String> more, long elapsedNs) {
@@ -82,10 +81,6 @@ final class Progress {
 
     /** Takes a rewritten line away, so that something else can be printed. */
     void clear() {
-        if (shown) {
-            err.print(ERASE_LINE);
-            err.flush();
-            shown = false;
-        }
+        rewritten.clear();
     }
 }

@@ -9,6 +9,7 @@ final class StatusLine implements Consumer<String> {
 
     private final PrintWriter err;
     private final boolean terminal;
+    private boolean shown;
 
     /**
      * Says nothing yet.
@@ -24,16 +25,23 @@ final class StatusLine implements Consumer<String> {
     @Override
     public void accept(String doing) {
         if (terminal) {
-            err.print(ERASE_LINE + doing + " ...");
-            err.flush();
+            show(doing + " ...");
         }
+    }
+
+    /** Rewrites the line. Where there is a terminal only. */
+    void show(String line) {
+        err.print(ERASE_LINE + line);
+        err.flush();
+        shown = true;
     }
 
     /** Takes the line away, so that something else can be printed. */
     void clear() {
-        if (terminal) {
+        if (shown) {
             err.print(ERASE_LINE);
             err.flush();
+            shown = false;
         }
     }
 }

@@ -4,7 +4,6 @@ import io.mooncake.bench.engine.FirstToken.Tally;
 import io.mooncake.core.BlockStore;
 import io.mooncake.core.Piece;
 import io.mooncake.core.PrefixMatch;
-import io.mooncake.core.Reach;
 import io.mooncake.core.TransferOptions;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockView;
@@ -25,8 +24,7 @@ final class BlockPull implements AutoCloseable {
     private static final Duration LONGEST = Duration.ofHours(1);
     private static final int NO_PIECE = -1;
 
-    private final BlockStore store;
-    private final Reach reach;
+    private final EngineAdapter adapter;
     private final List<BlockId> ids;
     private final Tally tally;
     /** Those that are here and that nobody has taken yet. */
@@ -39,15 +37,14 @@ final class BlockPull implements AutoCloseable {
     /**
      * Begins.
      *
+     * @param adapter acquires what is here
      * @param store of the node that has the engine
-     * @param reach how far a block may be to be used where it is
      * @param ids the blocks
      * @param tally counts them
      * @param onPull told how many are being pulled, where there are any
      */
-    BlockPull(BlockStore store, Reach reach, List<BlockId> ids, Tally tally, IntConsumer onPull) {
-        this.store = store;
-        this.reach = reach;
+    BlockPull(EngineAdapter adapter, BlockStore store, List<BlockId> ids, Tally tally, IntConsumer onPull) {
+        this.adapter = adapter;
         this.ids = ids;
         this.tally = tally;
         here = new @Nullable BlockView[ids.size()];
@@ -55,7 +52,7 @@ final class BlockPull implements AutoCloseable {
         List<Piece> away = new ArrayList<>();
         try (PrefixMatch match = store.match(ids, EngineAdapter.MEANWHILE)) {
             for (int block = 0; block < here.length; block++) {
-                here[block] = acquire(ids.get(block));
+                here[block] = adapter.acquire(ids.get(block));
                 boolean comes = here[block] == null && match.status(block) == PrefixMatch.Status.READY;
                 pieceOf[block] = comes ? away.size() : NO_PIECE;
                 if (comes) {
@@ -72,11 +69,6 @@ final class BlockPull implements AutoCloseable {
             closeViews();
             throw e;
         }
-    }
-
-    private @Nullable BlockView acquire(BlockId id) {
-        BlockView view = store.newView();
-        return store.acquire(id, view, reach) ? view : null;
     }
 
     /**
@@ -97,7 +89,7 @@ final class BlockPull implements AutoCloseable {
             return null;
         }
         // It may be gone again where there is little room: then it counts as one that did not come.
-        view = acquire(ids.get(block));
+        view = adapter.acquire(ids.get(block));
         if (view != null) {
             tally.pulled(view.length());
         }

@@ -123,13 +123,15 @@ public final class EngineAdapter {
     BlockPull beginByBlocks(List<BlockId> ids, Tally tally) {
         long began = System.nanoTime();
         try {
-            return new BlockPull(store, reach, ids, tally, onPull);
+            return new BlockPull(this, store, ids, tally, onPull);
         } finally {
             tally.storeSince(began);
         }
     }
 
-    private @Nullable BlockView acquire(BlockId id) {
+    /** A block that may be used where it is, pinned; null when it may not. */
+    @Nullable
+    BlockView acquire(BlockId id) {
         BlockView view = store.newView();
         return store.acquire(id, view, reach) ? view : null;
     }

@@ -28,13 +28,13 @@ public final class TopologyMatrix {
     private static final long[] USUAL_BYTES_PER_NS = {10, 8, 8, 5, 3, 1};
 
     private final NodeId self;
-    /** Ways inside this node. */
-    private final List<Figure> inside;
+    /** The pair of this node and itself, where ways inside it were measured. */
+    private final List<PairFigures> inside;
     private final ConcurrentHashMap<NodeId, Row> rows = new ConcurrentHashMap<>();
     private final Queue<PairFigures> withdrawn = new ConcurrentLinkedQueue<>();
     private final AtomicInteger busyPaths = new AtomicInteger();
-    /** {@link #changes} has told of {@link #inside}. */
-    private boolean insideSaid;
+    /** What of {@link #inside} {@link #changes} has not said yet; its caller's. */
+    private List<PairFigures> insideUnsaid;
 
     /** What is known of one life of a peer. */
     private static final class Row {
@@ -81,7 +81,7 @@ public final class TopologyMatrix {
             for (PathMeter meter : meters) {
                 meter.addFigures(figures);
             }
-            return figures.size() > PairFigures.MAX_FIGURES ? figures.subList(0, PairFigures.MAX_FIGURES) : figures;
+            return announceable(figures);
         }
     }
 
@@ -93,13 +93,14 @@ public final class TopologyMatrix {
      */
     public TopologyMatrix(NodeId self, List<Figure> inside) {
         this.self = self;
-        this.inside = inside.size() > PairFigures.MAX_FIGURES
-                ? List.copyOf(inside.subList(0, PairFigures.MAX_FIGURES))
-                : List.copyOf(inside);
+        this.inside = inside.isEmpty()
+                ? List.of()
+                : List.of(new PairFigures(self, self, Hop.NODE, announceable(inside)));
+        insideUnsaid = this.inside;
     }
 
-    private PairFigures insidePair() {
-        return new PairFigures(self, self, Hop.NODE, inside);
+    private static List<Figure> announceable(List<Figure> figures) {
+        return figures.subList(0, Math.min(figures.size(), PairFigures.MAX_FIGURES));
     }
 
     /**
@@ -204,10 +205,7 @@ public final class TopologyMatrix {
      * @return one pair for each peer that was measured, and one of the node and itself where ways inside it were
      */
     public List<PairFigures> figures() {
-        List<PairFigures> pairs = new ArrayList<>();
-        if (!inside.isEmpty()) {
-            pairs.add(insidePair());
-        }
+        List<PairFigures> pairs = new ArrayList<>(inside);
         rows.forEach((peer, row) -> {
             List<Figure> figures = row.figures();
             if (!figures.isEmpty()) {
@@ -223,11 +221,8 @@ public final class TopologyMatrix {
      * @return whole pairs, each in place of what was said before
      */
     public List<PairFigures> changes() {
-        List<PairFigures> changes = new ArrayList<>();
-        if (!insideSaid && !inside.isEmpty()) {
-            changes.add(insidePair());
-        }
-        insideSaid = true;
+        List<PairFigures> changes = new ArrayList<>(insideUnsaid);
+        insideUnsaid = List.of();
         for (PairFigures gone = withdrawn.poll(); gone != null; gone = withdrawn.poll()) {
             changes.add(gone);
         }

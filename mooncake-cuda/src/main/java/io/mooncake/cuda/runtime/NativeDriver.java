@@ -1,7 +1,6 @@
 package io.mooncake.cuda.runtime;
 
 import static java.lang.foreign.ValueLayout.ADDRESS;
-import static java.lang.foreign.ValueLayout.JAVA_INT;
 
 import io.mooncake.cuda.runtime.ffi.CudaCalls;
 import io.mooncake.cuda.runtime.ffi.DriverCalls;
@@ -27,23 +26,15 @@ public final class NativeDriver implements CudaDriver {
 
     @Override
     public int takesDmaBufs(int device) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment out = arena.allocate(JAVA_INT);
-            int error = DriverCalls.device(out, device);
-            if (error == 0) {
-                error = DriverCalls.attribute(out, DMA_BUF_SUPPORTED, out.get(JAVA_INT, 0));
-            }
-            return error == 0 ? out.get(JAVA_INT, 0) : -error;
-        }
+        int named = NativeRuntime.intOf(out -> DriverCalls.device(out, device));
+        return named < 0
+                ? named
+                : NativeRuntime.intOf(out -> DriverCalls.attribute(out, DMA_BUF_SUPPORTED, named));
     }
 
     @Override
     public int dmaBuf(long address, long bytes) {
-        try (Arena arena = Arena.ofConfined()) {
-            MemorySegment out = arena.allocate(JAVA_INT);
-            int error = DriverCalls.handle(out, address, bytes, DMA_BUF, 0);
-            return error == 0 ? out.get(JAVA_INT, 0) : -error;
-        }
+        return NativeRuntime.intOf(out -> DriverCalls.handle(out, address, bytes, DMA_BUF, 0));
     }
 
     @Override

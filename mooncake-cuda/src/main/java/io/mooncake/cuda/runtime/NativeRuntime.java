@@ -23,8 +23,8 @@ public final class NativeRuntime implements CudaRuntime {
 
     private NativeRuntime() {}
 
-    /** What the runtime puts into a place that it is given, or the negated error. */
-    private static int intOf(ToIntFunction<MemorySegment> call) {
+    /** What a library puts into a place that it is given, or the negated error. */
+    static int intOf(ToIntFunction<MemorySegment> call) {
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment out = arena.allocate(JAVA_INT);
             int error = call.applyAsInt(out);

@@ -5,8 +5,6 @@ import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandle;
@@ -36,19 +34,7 @@ public final class CudaCalls {
     private CudaCalls() {}
 
     private static MethodHandle call(String function, MemoryLayout... parameters) {
-        return Linker.nativeLinker()
-                .downcallHandle(CudaLibrary.lookup().findOrThrow(function),
-                        FunctionDescriptor.of(JAVA_INT, parameters));
-    }
-
-    private static RuntimeException unexpected(Throwable thrown) {
-        if (thrown instanceof Error error) {
-            throw error;
-        }
-        if (thrown instanceof RuntimeException exception) {
-            throw exception;
-        }
-        throw new AssertionError("a downcall has no checked exception", thrown);
+        return Downcalls.bind(CudaLibrary.lookup(), function, parameters);
     }
 
     /**
@@ -61,7 +47,7 @@ public final class CudaCalls {
         try {
             return (int) SET_DEVICE.invokeExact(device);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -75,7 +61,7 @@ public final class CudaCalls {
         try {
             return (int) GET_DEVICE.invokeExact(out);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -92,7 +78,7 @@ public final class CudaCalls {
         try {
             return (int) COPY.invokeExact(to, from, bytes, ANY_DIRECTION, stream);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -113,7 +99,7 @@ public final class CudaCalls {
         try {
             return (int) COPY_ROWS.invokeExact(to, toPitch, from, fromPitch, width, height, ANY_DIRECTION, stream);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -130,7 +116,7 @@ public final class CudaCalls {
         try {
             return (int) FILL.invokeExact(to, value, bytes, stream);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -145,7 +131,7 @@ public final class CudaCalls {
         try {
             return (int) RECORD.invokeExact(event, stream);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -159,7 +145,7 @@ public final class CudaCalls {
         try {
             return (int) QUERY.invokeExact(event);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -174,7 +160,7 @@ public final class CudaCalls {
         try {
             return (int) WAIT.invokeExact(stream, event, 0);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -189,7 +175,7 @@ public final class CudaCalls {
         try {
             return (int) FLUSH.invokeExact(target, scope);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 

@@ -1,8 +1,6 @@
 package io.mooncake.cuda.runtime.ffi;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
@@ -156,19 +154,14 @@ public final class CudaLibrary {
         }
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment count = arena.allocate(ValueLayout.JAVA_INT);
-            int error = (int) Linker.nativeLinker()
-                    .downcallHandle(symbols.findOrThrow("cudaGetDeviceCount"),
-                            FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.ADDRESS))
-                    .invokeExact(count);
+            int error = (int) Downcalls.bind(symbols, "cudaGetDeviceCount", ValueLayout.ADDRESS).invokeExact(count);
             int devices = count.get(ValueLayout.JAVA_INT, 0);
             if (error == 0 && devices > 0) {
                 return new Opened(symbols, null);
             }
             return new Opened(null, new UnsupportedOperationException("no usable GPU: " + name + why(error)));
-        } catch (Error | RuntimeException e) {
-            throw e;
         } catch (Throwable e) {
-            throw new AssertionError("a downcall has no checked exception", e);
+            throw Downcalls.unexpected(e);
         }
     }
 

@@ -4,11 +4,9 @@ import static java.lang.foreign.ValueLayout.ADDRESS;
 import static java.lang.foreign.ValueLayout.JAVA_INT;
 import static java.lang.foreign.ValueLayout.JAVA_LONG;
 
-import java.lang.foreign.FunctionDescriptor;
 import java.lang.foreign.Linker;
 import java.lang.foreign.MemoryLayout;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
 import java.lang.invoke.MethodHandle;
 
 /**
@@ -22,29 +20,13 @@ public final class DriverCalls {
     private static final MethodHandle HANDLE = call("cuMemGetHandleForAddressRange", ADDRESS, JAVA_LONG, JAVA_LONG,
             JAVA_INT, JAVA_LONG);
     private static final MethodHandle ERROR_NAME = call("cuGetErrorName", JAVA_INT, ADDRESS);
-    private static final MethodHandle CLOSE = bind(Linker.nativeLinker().defaultLookup(), "close", JAVA_INT);
-
-    private static final MethodHandle PAGE_SIZE = bind(Linker.nativeLinker().defaultLookup(), "getpagesize");
+    private static final MethodHandle CLOSE = Downcalls.bind(Linker.nativeLinker().defaultLookup(), "close", JAVA_INT);
+    private static final MethodHandle PAGE_SIZE = Downcalls.bind(Linker.nativeLinker().defaultLookup(), "getpagesize");
 
     private DriverCalls() {}
 
     private static MethodHandle call(String function, MemoryLayout... parameters) {
-        return bind(DriverLibrary.lookup(), function, parameters);
-    }
-
-    private static MethodHandle bind(SymbolLookup library, String function, MemoryLayout... parameters) {
-        return Linker.nativeLinker()
-                .downcallHandle(library.findOrThrow(function), FunctionDescriptor.of(JAVA_INT, parameters));
-    }
-
-    private static RuntimeException unexpected(Throwable thrown) {
-        if (thrown instanceof Error error) {
-            throw error;
-        }
-        if (thrown instanceof RuntimeException exception) {
-            throw exception;
-        }
-        throw new AssertionError("a downcall has no checked exception", thrown);
+        return Downcalls.bind(DriverLibrary.lookup(), function, parameters);
     }
 
     /**
@@ -58,7 +40,7 @@ public final class DriverCalls {
         try {
             return (int) DEVICE.invokeExact(out, ordinal);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -74,7 +56,7 @@ public final class DriverCalls {
         try {
             return (int) ATTRIBUTE.invokeExact(out, attribute, device);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -92,7 +74,7 @@ public final class DriverCalls {
         try {
             return (int) HANDLE.invokeExact(out, address, bytes, type, flags);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -107,7 +89,7 @@ public final class DriverCalls {
         try {
             return (int) ERROR_NAME.invokeExact(code, out);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -121,7 +103,7 @@ public final class DriverCalls {
         try {
             return (int) CLOSE.invokeExact(fd);
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 
@@ -134,7 +116,7 @@ public final class DriverCalls {
         try {
             return (int) PAGE_SIZE.invokeExact();
         } catch (Throwable e) {
-            throw unexpected(e);
+            throw Downcalls.unexpected(e);
         }
     }
 }

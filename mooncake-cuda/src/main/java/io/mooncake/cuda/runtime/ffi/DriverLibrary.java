@@ -1,8 +1,6 @@
 package io.mooncake.cuda.runtime.ffi;
 
 import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
 import java.lang.foreign.SymbolLookup;
 import java.lang.foreign.ValueLayout;
 import java.nio.file.Files;
@@ -78,14 +76,9 @@ public final class DriverLibrary {
 
     private static int init(SymbolLookup symbols) {
         try {
-            return (int) Linker.nativeLinker()
-                    .downcallHandle(symbols.findOrThrow("cuInit"),
-                            FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT))
-                    .invokeExact(0);
-        } catch (Error | RuntimeException e) {
-            throw e;
+            return (int) Downcalls.bind(symbols, "cuInit", ValueLayout.JAVA_INT).invokeExact(0);
         } catch (Throwable e) {
-            throw new AssertionError("a downcall has no checked exception", e);
+            throw Downcalls.unexpected(e);
         }
     }
 }
