@@ -1,8 +1,10 @@
 package io.mooncake.core.transfer.onesided;
 
 import io.mooncake.core.base.Bounds;
+import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Priority;
@@ -389,6 +391,11 @@ final class PeerPaths {
         MooncakeException refused = region.refusal();
         if (refused != null) {
             return new MooncakeException(refused.kind(), read + ": " + refused.getMessage(), refused);
+        }
+        if (region.checksumBytes() > 0 && read.length() > 0 && read.destination().access() == Access.GUARDED
+                && !(read.destination().memory() instanceof HostMemory)) {
+            return new MooncakeException(Kind.UNSUPPORTED, read + ": its block has checksums, which nobody compares on"
+                    + " a device: it comes into the pool there by way of host memory");
         }
         if (!Bounds.contains(read.offset(), read.length(), region.length())) {
             return new MooncakeException(Kind.OUT_OF_BOUNDS, read + ": offset " + read.offset() + " + " + read.length()

@@ -3,6 +3,8 @@ package io.mooncake.core.transfer.onesided;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.mooncake.core.base.Memory;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.PageMap;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.EngineContext;
@@ -86,6 +88,20 @@ final class OneSidedChecksumTest {
     private static void assertVerified(long bytes, Reading reading) {
         assertEquals(ReadStatus.OK, reading.status);
         assertEquals(bytes, reading.read.verified);
+    }
+
+    /** A block on a device must not become WRITTEN without the comparison that was asked for; an engine's own pages are no block. */
+    @Test
+    void shouldKeepOutOfADevicesPoolWhatNobodyCanCompareThere() {
+        rig.network.reachDevices(memory -> to);
+        Memory device = new Memory.DeviceMemory(0, 1L << 40, 8L * MIB);
+        into = reader.regions.register(device, Access.GUARDED);
+        Reading replica = ended(ask(0, LENGTH));
+        assertEquals(ReadStatus.REFUSED, replica.status);
+        assertEquals(Kind.UNSUPPORTED, replica.cause().kind());
+        assertTrue(EngineRig.isFilled(to, EngineRig.FILL), "nothing was posted");
+        into = reader.regions.register(device, Access.LOCAL_ONLY);
+        assertVerified(0, ended(ask(0, LENGTH)));
     }
 
     @Test
