@@ -12,10 +12,13 @@ import io.mooncake.rdma.verbs.Provider;
 import io.mooncake.rdma.verbs.VerbsException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * Which cards there are, and what happens to them beside completions. The registrar's.
@@ -36,6 +39,8 @@ final class Cards {
     private final List<Nic> nics = new ArrayList<>();
     /** Devices that are to be opened again, and when. */
     private final Map<Device, Long> lost = new HashMap<>();
+    /** Those of them of which that was said. */
+    private final Set<Device> refused = new HashSet<>();
     private long lastKeyEpoch;
     /** Where the pools lie, which decides between cards of several nodes. */
     private volatile int memoryNode = Device.NO_NUMA_NODE;
@@ -228,7 +233,7 @@ final class Cards {
     private void close(Nic nic) {
         try {
             nic.close();
-        } catch (VerbsException e) {
+        } catch (RuntimeException e) {
             fabric.log(nic + " could not be closed; what it holds stays until the process ends", e);
         }
     }
@@ -238,12 +243,17 @@ final class Cards {
         Nic nic = null;
         try {
             nic = open(device);
+            fabric.requireRoom(nic);
             nic.registerAll(fabric.node(), fabric.registrations()::onRefused);
             nics.add(nic);
             fabric.onNicOpened(nic);
+            refused.remove(device);
             LOG.info("node {}: {} is open again, key epoch {}", fabric.node().self(), nic, nic.keyEpoch);
         } catch (VerbsException | MooncakeException e) {
-            LOG.debug("node {}: {} cannot be opened yet", fabric.node().self(), device, e);
+            LOG.atLevel(refused.add(device) ? Level.WARN : Level.DEBUG)
+                    .setCause(e)
+                    .log("node {}: {} cannot be opened now, and is tried again each second", fabric.node().self(),
+                            device);
             if (nic != null) {
                 close(nic);
             }

@@ -32,13 +32,13 @@ final class IncomingLane implements MessageEnd {
     private final CRC32C crc = new CRC32C();
 
     private volatile boolean heard;
+    private volatile boolean lost;
 
     // The poller's.
     private int credits;
     private boolean asked;
     private @Nullable Grant grant;
     private boolean granted;
-    private boolean lost;
 
     IncomingLane(RdmaFabric fabric, MessageLanes lanes, Nic nic, NodeId sender) {
         this.fabric = fabric;
@@ -60,6 +60,11 @@ final class IncomingLane implements MessageEnd {
         boolean was = heard;
         heard = false;
         return was;
+    }
+
+    /** Whether it is of no use any more. Any thread. */
+    boolean isLost() {
+        return lost;
     }
 
     QueuePair queuePair() {

@@ -152,7 +152,6 @@ final class MessageLanes {
 
     void onLost(IncomingLane lane) {
         incoming.remove(lane);
-        fabric.onLost(lane);
     }
 
     /** Takes what a card says about messages; how much that was. */

@@ -29,6 +29,8 @@ import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
 import java.util.function.ToIntFunction;
@@ -47,6 +49,14 @@ final class Nic implements AutoCloseable {
     /** Queue pairs for peers never complete anything: nothing is posted to them. */
     private static final int SERVED_ENTRIES = 16;
 
+    /**
+     * What is given back.
+     *
+     * @param call has the card take it
+     * @param then what the card must have taken it for
+     */
+    private record Returned(Runnable call, Runnable then) {}
+
     final Device device;
     final long keyEpoch;
     final int numaNode;
@@ -58,6 +68,8 @@ final class Nic implements AutoCloseable {
     private final Context context;
     private final RdmaConfig config;
     private final Deque<Runnable> made = new ArrayDeque<>();
+    /** What the card did not take back when it was to. */
+    private final Queue<Returned> refused = new ConcurrentLinkedQueue<>();
     private final Map<Integer, Registration> registrations = new HashMap<>();
     private volatile Port port;
     private volatile Gid gid;
@@ -165,12 +177,12 @@ final class Nic implements AutoCloseable {
         return failed && abandoned && queuePairs.get() == 0;
     }
 
-    /** Its completion queue is dead; for the poller. */
+    /** It does not work any more, or its completion queue does not. Any thread. */
     void onDead(String why) {
         dead = why;
     }
 
-    /** Why its completion queue is dead; null while it is not. */
+    /** Why it is dead; null while it is not known to be. */
     @Nullable
     String dead() {
         return dead;
@@ -205,37 +217,70 @@ final class Nic implements AutoCloseable {
         return context.newCompletionQueue(Math.min(entries, attributes.maxEntries()), channel);
     }
 
-    /** Registers memory that is no region's, to be given back by {@link #deregister}. */
+    /** Registers memory that is no region's, to be {@link #giveBack given back}. */
     MemoryRegion register(MemorySegment memory, int access) {
         return domain.register(memory.address(), memory.byteSize(), access);
     }
 
-    /** Deregisters that. A lost card may refuse. */
-    void deregister(MemoryRegion registered) {
+    /**
+     * Gives something back that was made on it. What the card refuses to take is offered again at each look; a lost one has forgotten it.
+     * Any thread.
+     *
+     * @param call has the card take it
+     * @param then follows as soon as it has: frees what the card might touch until then
+     * @return false when the card refused
+     */
+    boolean giveBack(Runnable call, Runnable then) {
         try {
-            registered.close();
+            call.run();
         } catch (VerbsException e) {
-            LOG.warn("{} could not be deregistered", registered, e);
+            LOG.warn("{} does not take something back{}", this, failed ? ", which is lost with it" : "; asked again",
+                    e);
+            if (!failed) {
+                refused.add(new Returned(call, then));
+                return false;
+            }
+        }
+        then.run();
+        return true;
+    }
+
+    private void offerAgain() {
+        for (int left = refused.size(); left > 0; left--) {
+            Returned again = refused.remove();
+            try {
+                again.call.run();
+            } catch (VerbsException e) {
+                if (!failed) {
+                    refused.add(again);
+                    continue;
+                }
+            }
+            again.then.run();
         }
     }
 
-    /** Destroys a queue pair. A lost card may refuse; then nothing of it works any more. */
+    /**
+     * Destroys a queue pair: none of its requests touches memory any more. Where the card refuses that, it is reset, which ends them as well; a
+     * card that refuses both is lost. Any thread.
+     */
     void close(QueuePair queuePair) {
-        try {
-            queuePair.close();
-        } catch (VerbsException e) {
-            LOG.warn("{} could not be destroyed", queuePair, e);
+        if (!giveBack(queuePair::close, queuePairs::decrementAndGet)) {
+            try {
+                queuePair.toReset();
+            } catch (VerbsException e) {
+                onDead("it neither destroys nor resets a queue pair: " + e.getMessage());
+            }
         }
-        queuePairs.decrementAndGet();
     }
 
     /** Looks at the port again; whether it is another one for peers than before, so that lanes over it are of no use. */
     boolean refresh() {
-        Gid former = gid;
-        boolean wasActive = port.isActive();
+        Gid formerGid = gid;
+        Port former = port;
         port = context.port(config.devices().port());
         gid = chooseGid();
-        return !former.equals(gid) || (wasActive && !port.isActive());
+        return !formerGid.equals(gid) || former.lid() != port.lid() || (former.isActive() && !port.isActive());
     }
 
     /** What the card says beside completions; null when it says nothing. */
@@ -284,7 +329,16 @@ final class Nic implements AutoCloseable {
         List<Memory> tables = region.access() == Access.GUARDED ? tables(region, node) : List.of();
         long most = Math.min(config.limits().memory().registrationBytes(),
                 attributes.maxRegionBytes() <= 0 ? Long.MAX_VALUE : attributes.maxRegionBytes());
-        Registration made = new Registration(domain, region, tables, most);
+        Registration made = new Registration(region, tables, most);
+        boolean done = false;
+        try {
+            made.register(domain);
+            done = true;
+        } finally {
+            if (!done) {
+                giveBack(made);
+            }
+        }
         registrations.put(region.id(), made);
         return made;
     }
@@ -301,8 +355,12 @@ final class Nic implements AutoCloseable {
     /** Takes a registration from the card: nothing lands by it any more. The registrar. */
     void deregister(Registration registration) {
         if (registrations.remove(registration.region().id(), registration)) {
-            registration.close();
+            giveBack(registration);
         }
+    }
+
+    private void giveBack(Registration registration) {
+        giveBack(registration::close, registration::release);
     }
 
     /** A ring for short reads, closed with the card. The registrar, once. */
@@ -323,29 +381,31 @@ final class Nic implements AutoCloseable {
     }
 
     /**
-     * Deregisters what was closed.
+     * Deregisters what was closed, and offers again what was refused.
      *
      * @param retaining how many registrations, of all cards, use a region
      * @return the regions' numbers
      */
     List<Integer> sweep(ToIntFunction<Region> retaining) {
+        offerAgain();
         List<Integer> gone = new ArrayList<>();
         registrations.values().removeIf(registration -> {
             if (!registration.isOver(retaining.applyAsInt(registration.region()))) {
                 return false;
             }
             gone.add(registration.region().id());
-            registration.close();
+            giveBack(registration);
             return true;
         });
         return gone;
     }
 
-    /** Every queue pair was destroyed before. */
+    /** Every queue pair was destroyed before. What the card does not take back even now stays until the process ends. */
     @Override
     public void close() {
-        registrations.values().forEach(Registration::close);
+        registrations.values().forEach(this::giveBack);
         registrations.clear();
+        offerAgain();
         closeMade();
     }
 
@@ -354,7 +414,7 @@ final class Nic implements AutoCloseable {
         while (!made.isEmpty()) {
             try {
                 made.pop().run();
-            } catch (VerbsException e) {
+            } catch (RuntimeException e) {
                 first = first == null ? e : first;
             }
         }

@@ -37,7 +37,6 @@ final class NicMemory implements AutoCloseable {
 
     @Override
     public void close() {
-        nic.deregister(registered);
-        arena.close();
+        nic.giveBack(registered::close, arena::close);
     }
 }

@@ -163,6 +163,11 @@ final class NicUse {
     }
 
     void onFailed(Region region, MooncakeException failure) {
+        if (failures.size() == MOST_COUNTED) {
+            // Of regions that nobody has asked for again.
+            asked.removeAll(failures.keySet());
+            failures.clear();
+        }
         failures.put(region.id(), failure);
     }
 

@@ -17,6 +17,7 @@ final class OutstandingReads {
         BounceRing ring;
         @Nullable
         Region destination;
+        long cookie;
         int place;
         long offset;
         long bytes;
@@ -42,14 +43,14 @@ final class OutstandingReads {
     }
 
     /** One lands where it goes; its registration stays until it has ended. */
-    void addDirect(Registration registration) {
+    void addDirect(long cookie, Registration registration) {
         registration.reads++;
-        add().direct = registration;
+        add(cookie).direct = registration;
     }
 
     /** One lands in a place of the ring. */
     void addBounced(BounceRing ring, int place, ReadRequest request) {
-        Entry entry = add();
+        Entry entry = add(request.cookie());
         entry.ring = ring;
         entry.place = place;
         entry.destination = request.destination();
@@ -57,12 +58,26 @@ final class OutstandingReads {
         entry.bytes = request.bytes();
     }
 
-    private Entry add() {
-        return entries[(int) (next++ % entries.length)];
+    private Entry add(long cookie) {
+        Entry entry = entries[(int) (next++ % entries.length)];
+        entry.cookie = cookie;
+        return entry;
     }
 
-    /** The one posted first has ended; what has landed in the ring is where it goes when this returns. */
-    void endFirst(boolean arrived) {
+    /**
+     * One has ended: that which was posted first. What has landed in the ring is where it goes when this returns.
+     *
+     * @return false when it is none of these: numbers of queue pairs come again, and a completion may be left of an earlier one
+     */
+    boolean end(long cookie, boolean arrived) {
+        if (size() == 0 || entries[(int) (first % entries.length)].cookie != cookie) {
+            return false;
+        }
+        endFirst(arrived);
+        return true;
+    }
+
+    private void endFirst(boolean arrived) {
         end(entries[(int) (first++ % entries.length)], arrived);
     }
 

@@ -84,7 +84,7 @@ final class RdmaFabric implements Fabric {
         advertised = nics.stream().map(nic -> Addresses.format(nic.gid().raw())).collect(Collectors.joining(","));
         parking = new Parking(this::isIdle, node.wakeup());
         boolean inline = config.registrar() == RdmaConfig.Registrar.POLLER;
-        registrar = new Registrar("mooncake-" + node.self().name() + "-rdma-registrar", node.nanoClock(), cards::look,
+        registrar = new Registrar("mooncake-" + node.self().name() + "-rdma-registrar", node.nanoClock(), this::look,
                 inline ? parking::wakeup : null);
         boolean done = false;
         try {
@@ -109,6 +109,20 @@ final class RdmaFabric implements Fabric {
             bytes = Math.min(bytes, nic.port().maxMessageBytes());
         }
         return new FabricLimits(completions, requests, bytes);
+    }
+
+    /**
+     * Checks whether a card holds what the others held at the start, for which reads are laid out.
+     *
+     * @throws MooncakeException CONFIG_ERROR when it holds less
+     */
+    void requireRoom(Nic nic) {
+        FabricLimits its = limits(List.of(nic), config);
+        if (its.completions() < limits.completions() || its.requestsPerLane() < limits.requestsPerLane()
+                || its.requestBytes() < limits.requestBytes()) {
+            throw new MooncakeException(Kind.CONFIG_ERROR, nic + " holds " + its + ", less than " + limits
+                    + " of the cards that were there at the start: it is used when the node is started again");
+        }
     }
 
     EngineContext node() {
@@ -185,6 +199,11 @@ final class RdmaFabric implements Fabric {
     }
 
     // ---- the registrar's
+
+    private void look() {
+        served.look();
+        cards.look();
+    }
 
     private void onMessage(NodeId from, byte[] message) {
         if (!registrar.offer(() -> handle(from, message))) {
@@ -359,11 +378,6 @@ final class RdmaFabric implements Fabric {
         }
     }
 
-    /** A peer's lane is of no use any more; where that cannot be told now, its peer finds out by itself. */
-    void onLost(IncomingLane lane) {
-        registrar.offer(() -> served.onLost(lane));
-    }
-
     @Override
     public boolean send(Peer peer, Topic topic, ByteBuffer message) {
         return reaches(peer) && messages.send(peer, topic, message);
@@ -433,8 +447,8 @@ final class RdmaFabric implements Fabric {
 
     private static void report(NicUse use, Completion completion, Completions completions) {
         RdmaLane lane = use.lane(completion.queuePair());
-        if (lane != null) {
-            lane.onCompleted(completion.isSuccess());
+        if (lane != null && !lane.onCompleted(completion.cookie(), completion.isSuccess())) {
+            lane = null;
         }
         if (completion.isSuccess()) {
             completions.onCompletion(completion.cookie(), RequestEnd.OK);
@@ -498,9 +512,18 @@ final class RdmaFabric implements Fabric {
         parking.close();
         messages.close();
         registrar.close();
-        served.dropAll(null);
-        takeNotices();
-        lanes.values().forEach(RequestedLane::end);
-        cards.close();
+        // Whatever one of them says, the others are given back too.
+        attempt(() -> served.dropAll(null));
+        attempt(this::takeNotices);
+        lanes.values().forEach(lane -> attempt(lane::end));
+        attempt(cards::close);
+    }
+
+    private void attempt(Runnable step) {
+        try {
+            step.run();
+        } catch (RuntimeException e) {
+            log("closing goes on after an error", e);
+        }
     }
 }

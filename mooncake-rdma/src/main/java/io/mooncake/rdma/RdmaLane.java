@@ -125,7 +125,7 @@ final class RdmaLane extends RequestedLane implements Lane {
                 .remote(source.address(request.part(), from), source.key(request.part(), from));
         if (local != null) {
             ring.local(destination.memory().address() + to, (int) request.bytes(), local.localKey(to));
-            outstanding.addDirect(local);
+            outstanding.addDirect(request.cookie(), local);
             nic.use.onPosted(local);
         } else if (bounce != null) {
             int place = bounce.take();
@@ -157,9 +157,9 @@ final class RdmaLane extends RequestedLane implements Lane {
         }
     }
 
-    /** The first of its requests has ended. */
-    void onCompleted(boolean arrived) {
-        outstanding.endFirst(arrived);
+    /** A request has ended; false when it is not this lane's. */
+    boolean onCompleted(long cookie, boolean arrived) {
+        return outstanding.end(cookie, arrived);
     }
 
     @Override

@@ -73,14 +73,23 @@ final class Registrar implements Agent {
     public int doWork() {
         int done = 0;
         for (Runnable command; done < COMMANDS_PER_CYCLE && (command = commands.poll()) != null; done++) {
-            command.run();
+            run(command);
         }
         long nowNs = nanoClock.getAsLong();
         if (nowNs - nextLookNs >= 0) {
             nextLookNs = nowNs + LOOK_NS;
-            look.run();
+            run(look);
         }
         return done;
+    }
+
+    /** Commands are of different lanes, regions and peers: one that fails takes none of the others along. */
+    private void run(Runnable command) {
+        try {
+            command.run();
+        } catch (RuntimeException e) {
+            LOG.error("{} goes on after an error", name, e);
+        }
     }
 
     @Override
@@ -95,7 +104,7 @@ final class Registrar implements Agent {
             sleep.wakeup();
             runner.close(CLOSE_WAIT_MS, thread -> LOG.warn("{} does not end", thread.getName()));
         }
-        commands.drain(Runnable::run);
+        commands.drain(this::run);
     }
 
     /** Parks at once: what this agent does is never urgent by microseconds. */

@@ -39,23 +39,24 @@ final class Registration implements AutoCloseable {
     private final int[] localKeys;
     private final @Nullable MemoryRegion[] parts;
     private final @Nullable MemoryRegion[] tables;
-    private final boolean retained;
+    private final List<Memory> besides;
+    private boolean retained;
 
     /** READs outstanding into it, and when the last one was posted, in READs; the poller's. */
     int reads;
     long lastRead;
 
     /**
-     * Registers a region.
+     * A region that is not registered yet.
      *
-     * @param domain of the card
      * @param region host memory, or a device's that cards get at
      * @param besides the table of its guards, then that of its checksums, where there are any
      * @param mostBytes of one registration
-     * @throws MooncakeException what the card or the kernel said, with the remedy; then nothing is registered
+     * @throws MooncakeException CONFIG_ERROR when it cannot be one, with the remedy
      */
-    Registration(ProtectionDomain domain, Region region, List<Memory> besides, long mostBytes) {
+    Registration(Region region, List<Memory> besides, long mostBytes) {
         this.region = region;
+        this.besides = besides;
         long length = region.length();
         if (length > mostBytes && mostBytes <= OVERLAP_BYTES) {
             throw new MooncakeException(Kind.CONFIG_ERROR,
@@ -64,31 +65,37 @@ final class Registration implements AutoCloseable {
                             + mostBytes);
         }
         stride = length <= mostBytes ? length : mostBytes - OVERLAP_BYTES;
-        localKeys = new int[(int) ((length - 1) / stride) + 1];
+        long count = (length - 1) / stride + 1;
+        if (count > LaneMessages.MAX_KEYS) {
+            throw new MooncakeException(Kind.CONFIG_ERROR, region + " of " + length + " bytes needs "
+                    + count + " registrations of " + mostBytes + " bytes, more than "
+                    + LaneMessages.MAX_KEYS + ": raise rdma.registrationBytes, or make it smaller");
+        }
+        localKeys = new int[(int) count];
         parts = new MemoryRegion[localKeys.length];
         tables = new MemoryRegion[besides.size()];
+    }
+
+    /**
+     * Registers it.
+     *
+     * @param domain of the card
+     * @throws MooncakeException what the card or the kernel said, with the remedy; then it is to be closed
+     */
+    void register(ProtectionDomain domain) {
         // As long as peers may read it, its memory stays: closing the region waits until the card has forgotten it.
         retained = isReadable(region) && region.retain();
+        if (isReadable(region) && !retained) {
+            throw new MooncakeException(Kind.CLOSED, region + " is closed");
+        }
         try {
-            if (isReadable(region) && !retained) {
-                throw new MooncakeException(Kind.CLOSED, region + " is closed");
-            }
-            if (localKeys.length > LaneMessages.MAX_KEYS) {
-                throw new MooncakeException(Kind.CONFIG_ERROR, region + " of " + length + " bytes needs "
-                        + localKeys.length + " registrations of " + mostBytes + " bytes, more than "
-                        + LaneMessages.MAX_KEYS + ": raise rdma.registrationBytes, or make it smaller");
-            }
             registerParts(domain);
             for (int i = 0; i < tables.length; i++) {
                 tables[i] = domain.register(besides.get(i).address(), besides.get(i).length(), Access.REMOTE_READ);
             }
         } catch (VerbsException e) {
-            close();
-            throw new MooncakeException(e.asMooncake().kind(), region + " of " + length + " bytes: " + e.getMessage()
-                    + (Reach.isHost(region) ? MemoryLock.hint() : ""), e);
-        } catch (MooncakeException e) {
-            close();
-            throw e;
+            throw new MooncakeException(e.asMooncake().kind(), region + " of " + region.length() + " bytes: "
+                    + e.getMessage() + (Reach.isHost(region) ? MemoryLock.hint() : ""), e);
         }
     }
 
@@ -161,23 +168,41 @@ final class Registration implements AutoCloseable {
         return table == null ? TableKey.NONE : new TableKey(table.address(), table.length(), table.remoteKey());
     }
 
-    /** Takes it from the card: READs of peers under way fail. */
+    /**
+     * Takes it from the card: READs of peers under way fail.
+     *
+     * @throws VerbsException when the card keeps some of it; again takes the rest
+     */
     @Override
     public void close() {
-        close(parts);
-        close(tables);
-        if (retained) {
-            region.release();
+        VerbsException kept = close(tables, close(parts, null));
+        if (kept != null) {
+            throw kept;
         }
     }
 
-    private static void close(@Nullable MemoryRegion[] registered) {
+    private static @Nullable VerbsException close(@Nullable MemoryRegion[] registered,
+            @Nullable VerbsException before) {
+        VerbsException kept = before;
         for (int i = 0; i < registered.length; i++) {
             MemoryRegion one = registered[i];
             if (one != null) {
-                one.close();
-                registered[i] = null;
+                try {
+                    one.close();
+                    registered[i] = null;
+                } catch (VerbsException e) {
+                    kept = e;
+                }
             }
+        }
+        return kept;
+    }
+
+    /** The card reads and writes it no more: its memory is the owner's alone. */
+    void release() {
+        if (retained) {
+            retained = false;
+            region.release();
         }
     }
 }

@@ -4,7 +4,6 @@ import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.Region;
-import io.mooncake.rdma.verbs.VerbsException;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -70,7 +69,8 @@ final class Registrations {
         BounceRing ring = null;
         try {
             ring = nic.newBounceRing();
-        } catch (VerbsException e) {
+        } catch (RuntimeException e) {
+            // Whatever it was: reads wait to be told.
             fabric.log(nic + " has no ring for short reads: their destinations are registered", e);
         }
         BounceRing made = ring;
@@ -81,12 +81,20 @@ final class Registrations {
         try {
             registered(nic, region);
         } catch (MooncakeException e) {
-            if (!nic.isFailed()) {
-                if (!Reach.isHost(region) && e.kind() == Kind.UNSUPPORTED) {
-                    onRefused(region);
-                }
-                fabric.tell(() -> nic.use.onFailed(region, e));
+            if (!Reach.isHost(region) && e.kind() == Kind.UNSUPPORTED) {
+                onRefused(region);
             }
+            failed(nic, region, e);
+        } catch (RuntimeException e) {
+            failed(nic, region, new MooncakeException(Kind.ILLEGAL_STATE,
+                    region + " could not be registered with " + nic + ": " + e.getMessage(), e));
+        }
+    }
+
+    /** Whatever it was: a read waits to be told. */
+    private void failed(Nic nic, Region region, MooncakeException why) {
+        if (!nic.isFailed()) {
+            fabric.tell(() -> nic.use.onFailed(region, why));
         }
     }
 

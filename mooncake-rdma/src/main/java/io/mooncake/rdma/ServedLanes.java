@@ -90,7 +90,10 @@ final class ServedLanes {
         if (lanes.containsKey(key)) {
             return; // Told twice.
         }
-        drop(lane -> lane.key.reader.name().equals(reader.name()) && !lane.key.reader.equals(reader), true);
+        if (lanes.keySet().stream().anyMatch(known -> isEarlier(reader, known.reader))) {
+            return; // Late: nobody waits for an answer.
+        }
+        drop(lane -> isEarlier(lane.key.reader, reader), true);
         if (request.incarnation() != self.incarnation()) {
             refuse(key, Kind.STALE_INCARNATION, "node " + self + " answers, not its life " + request.incarnation());
             return;
@@ -112,6 +115,11 @@ final class ServedLanes {
         } catch (MooncakeException e) {
             refuse(key, e.kind(), "node " + self + ": " + e.getMessage());
         }
+    }
+
+    /** Whether one is a life that the other has followed. */
+    private static boolean isEarlier(NodeId one, NodeId other) {
+        return one.name().equals(other.name()) && one.incarnation() < other.incarnation();
     }
 
     private void refuse(Key key, Kind kind, String text) {
@@ -217,9 +225,9 @@ final class ServedLanes {
         drop(lane -> lane.key.reader.equals(reader), true);
     }
 
-    /** The poller has given one up. */
-    void onLost(IncomingLane lane) {
-        drop(served -> lane.equals(served.messages), true);
+    /** From time to time: ends those that the poller has given up. */
+    void look() {
+        drop(served -> served.messages != null && served.messages.isLost(), true);
     }
 
     /** A card says that one of them failed; false when it has none of that number. */

@@ -40,8 +40,8 @@ public final class CompletionChannel extends NativeObject {
         return true;
     }
 
-    /** Ends {@link #await}, now or the next one. Any thread. */
-    public void wakeup() {
+    /** Ends {@link #await}, now or the next one. Any thread, also while it is closed: its descriptor may be another file's from then on. */
+    public synchronized void wakeup() {
         if (!isClosed()) {
             VerbsException.check(provider.signal(eventFd), "write", "eventfd of " + this);
         }

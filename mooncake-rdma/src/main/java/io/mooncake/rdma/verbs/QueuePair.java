@@ -197,6 +197,18 @@ public final class QueuePair extends NativeObject {
         }
     }
 
+    /**
+     * Back to RESET, from any state: nothing of what was posted touches memory any more, and no completion of it comes. For one that the device
+     * does not destroy; it is not used again.
+     */
+    public void toReset() {
+        try (Arena arena = Arena.ofConfined()) {
+            MemorySegment a = ibv_qp_attr.allocate(arena);
+            ibv_qp_attr.qp_state(a, State.RESET.ordinal());
+            modify(a, Constants.QP_STATE, State.RESET);
+        }
+    }
+
     private void modify(MemorySegment attributes, int mask, State to) {
         VerbsException.check(provider.modifyQp(handle(), attributes, mask), "ibv_modify_qp",
                 this + " number " + number + " to " + to);

@@ -25,6 +25,12 @@ public final class SimulatedDevice {
     private boolean dmaBufs;
     private String numaNode = "0";
     private boolean writesDoubled;
+    private int lid;
+    private int largestQueue = SimulatedProvider.LIMIT;
+    private int destroysRefused;
+    private int resetsRefused;
+    private int deregistrationsRefused;
+    private boolean refusingWhenDead;
 
     SimulatedDevice(SimulatedProvider host, String name, int ipv4) {
         this.host = host;
@@ -100,6 +106,66 @@ public final class SimulatedDevice {
         gids.set(2, new GidEntry(mapped(ipv4), Verbs.IBV_GID_TYPE_ROCE_V1()));
         gids.set(3, new GidEntry(mapped(ipv4), Verbs.IBV_GID_TYPE_ROCE_V2()));
         event(Verbs.IBV_EVENT_GID_CHANGE());
+    }
+
+    /** The subnet manager gives its port another number. */
+    public void changeLid(int newLid) {
+        lid = newLid;
+        event(Verbs.IBV_EVENT_LID_CHANGE());
+    }
+
+    int lid() {
+        return lid;
+    }
+
+    /** Entries of one completion queue at most. */
+    public void largestQueue(int entries) {
+        largestQueue = entries;
+    }
+
+    int largestQueue() {
+        return largestQueue;
+    }
+
+    /** The next queue pairs are not destroyed when they are to be. */
+    public void refuseDestroys(int queuePairs) {
+        destroysRefused = queuePairs;
+    }
+
+    boolean takeRefusedDestroy() {
+        return destroysRefused > 0 && destroysRefused-- > 0;
+    }
+
+    /** The next queue pairs are not reset when they are to be. */
+    public void refuseResets(int queuePairs) {
+        resetsRefused = queuePairs;
+    }
+
+    boolean takeRefusedReset() {
+        return resetsRefused > 0 && resetsRefused-- > 0;
+    }
+
+    /** The next registrations are not taken back when they are to be. */
+    public void refuseDeregistrations(int registrations) {
+        deregistrationsRefused = registrations;
+    }
+
+    boolean takeRefusedDeregistration() {
+        return deregistrationsRefused > 0 && deregistrationsRefused-- > 0;
+    }
+
+    /** Once lost it takes nothing back: what was made on it stays until the process ends. */
+    public void refuseWhenDead() {
+        refusingWhenDead = true;
+    }
+
+    boolean isRefusingWhenDead() {
+        return refusingWhenDead;
+    }
+
+    /** Each of its connected queue pairs has a completion in the queue that a former one of its number left there. */
+    public void leaveCompletions(long cookie, int status) {
+        host.network().queuePairsOf(this).forEach(queuePair -> queuePair.leaveCompletion(cookie, status));
     }
 
     /** From now on so many registrations succeed, the others fail with an errno. */

@@ -3,6 +3,7 @@ package io.mooncake.rdma.sim;
 import io.mooncake.testing.VirtualTime;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
@@ -96,6 +97,13 @@ public final class SimulatedNetwork {
 
     void add(SimulatedQueuePair queuePair) {
         queuePairs.put(queuePair.number(), queuePair);
+    }
+
+    List<SimulatedQueuePair> queuePairsOf(SimulatedDevice device) {
+        return queuePairs.values()
+                .stream()
+                .filter(queuePair -> queuePair.domain.context.device.equals(device))
+                .toList();
     }
 
     int newQueuePairNumber() {

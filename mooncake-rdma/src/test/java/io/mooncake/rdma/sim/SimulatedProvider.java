@@ -33,7 +33,7 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
     private static final int EIO = 5;
     private static final int ENOMEM = 12;
     private static final int MTU_4096 = 5;
-    private static final int LIMIT = 32_767;
+    static final int LIMIT = 32_767;
     private static final long NEXT_WR = 8;
     private static final long HANDLE_STEP = 64;
 
@@ -74,11 +74,27 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
     /** What was made and not given back, in words; empty when there is nothing of it. */
     public String leftovers() {
         synchronized (lock) {
-            return objects.isEmpty() && eventDescriptors.isEmpty()
+            List<Object> left = objects.values().stream().filter(object -> !isLost(object)).toList();
+            boolean lost = left.size() < objects.size();
+            return left.isEmpty() && (lost || eventDescriptors.isEmpty())
                     ? ""
-                    : objects.values().stream().map(object -> object.getClass().getSimpleName()).sorted().toList()
+                    : left.stream().map(object -> object.getClass().getSimpleName()).sorted().toList()
                             + ", descriptors " + eventDescriptors;
         }
+    }
+
+    /** Whether it is of a lost card that takes nothing back. */
+    private static boolean isLost(Object object) {
+        SimulatedContext context = switch (object) {
+            case SimulatedContext own -> own;
+            case SimulatedDomain domain -> domain.context;
+            case SimulatedMemory memory -> memory.domain.context;
+            case SimulatedQueuePair queuePair -> queuePair.domain.context;
+            case SimulatedCompletionQueue queue -> queue.context;
+            case SimulatedChannel channel -> channel.context;
+            default -> throw new AssertionError(object);
+        };
+        return context.isDead() && context.device.isRefusingWhenDead();
     }
 
     /** Queue pairs that were not destroyed. */
@@ -168,7 +184,7 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
         ibv_device_attr.max_qp_wr(attributes, LIMIT);
         ibv_device_attr.max_sge(attributes, 32);
         ibv_device_attr.max_cq(attributes, LIMIT);
-        ibv_device_attr.max_cqe(attributes, LIMIT);
+        ibv_device_attr.max_cqe(attributes, context.device.largestQueue());
         ibv_device_attr.max_mr(attributes, LIMIT);
         ibv_device_attr.max_pd(attributes, LIMIT);
         ibv_device_attr.max_qp_rd_atom(attributes, 128);
@@ -189,6 +205,7 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
         ibv_port_attr.active_mtu(attributes, MTU_4096);
         ibv_port_attr.gid_tbl_len(attributes, 16);
         ibv_port_attr.max_msg_sz(attributes, 1 << 30);
+        ibv_port_attr.lid(attributes, (short) context.device.lid());
         ibv_port_attr.link_layer(attributes, (byte) Verbs.IBV_LINK_LAYER_ETHERNET());
         return 0;
     }
@@ -252,6 +269,9 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
     @Override
     public int deregMr(long mr) {
         SimulatedMemory memory = get(mr, SimulatedMemory.class);
+        if (isLost(memory) || memory.domain.context.device.takeRefusedDeregistration()) {
+            return -EIO;
+        }
         memory.domain.remove(memory);
         return end(mr, 0);
     }
@@ -280,7 +300,7 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
     @Override
     public long createCq(long handle, int entries, long channel) {
         SimulatedContext context = get(handle, SimulatedContext.class);
-        if (entries < 1 || entries > LIMIT) {
+        if (entries < 1 || entries > context.device.largestQueue()) {
             return -EINVAL;
         }
         SimulatedChannel events = channel == 0 ? null : get(channel, SimulatedChannel.class);
@@ -349,6 +369,12 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
     @Override
     public int destroyQp(long qp) {
         SimulatedQueuePair queuePair = get(qp, SimulatedQueuePair.class);
+        if (isLost(queuePair)) {
+            return -EIO;
+        }
+        if (queuePair.domain.context.device.takeRefusedDestroy()) {
+            return -EBUSY;
+        }
         queuePair.destroy();
         // What nobody took of its events is gone with it.
         queuePair.domain.context.events.removeIf(event -> event.element() == qp);

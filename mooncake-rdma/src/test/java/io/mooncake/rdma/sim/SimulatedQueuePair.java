@@ -103,6 +103,14 @@ final class SimulatedQueuePair {
             breakDown(FLUSHED);
             return 0;
         }
+        if (wanted == Verbs.IBV_QPS_RESET()) {
+            if (mask != Verbs.IBV_QP_STATE() || device().takeRefusedReset()) {
+                return EINVAL;
+            }
+            state = wanted;
+            endAll();
+            return 0;
+        }
         if (wanted != state + 1 || mask != maskOf(wanted)) {
             return EINVAL;
         }
@@ -459,12 +467,24 @@ final class SimulatedQueuePair {
     /** {@code ibv_destroy_qp}. */
     void destroy() {
         destroyed = true;
-        outstanding.forEach(request -> request.over = true);
-        outstanding.clear();
         network.remove(this);
         domain.users--;
         sendQueue.users--;
         receiveQueue.users--;
+        endAll();
+    }
+
+    /** One that an earlier queue pair of this number has left in the queue. */
+    void leaveCompletion(long cookie, int status) {
+        if (state == Verbs.IBV_QPS_RTS()) {
+            sendQueue.add(cookie, Verbs.IBV_WC_RDMA_READ(), status, 0, number);
+        }
+    }
+
+    /** Nothing of it touches memory any more; what completed before may stand in the queue or not. */
+    private void endAll() {
+        outstanding.forEach(request -> request.over = true);
+        outstanding.clear();
         if (network.below(2) == 0) {
             sendQueue.forget(number);
             receiveQueue.forget(number);

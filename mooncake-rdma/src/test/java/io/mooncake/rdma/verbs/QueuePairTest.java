@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.foreign.Arena;
 import java.lang.foreign.ValueLayout;
 import java.util.List;
 import java.util.stream.LongStream;
@@ -136,6 +137,27 @@ class QueuePairTest {
                     ended::toString);
             assertEquals(-1, loop.firstDifference(0, arrived * MIB));
             assertEquals(QueuePair.State.ERR, loop.reader.state());
+        }
+    }
+
+    /** What takes the place of destroying one that the device does not destroy. */
+    @Test
+    void shouldLetNothingLandAfterAReset() {
+        for (int round = 0; round < 10; round++) {
+            try (LoopBack loop = new LoopBack(); LoopBack other = new LoopBack(); Arena arena = Arena.ofConfined()) {
+                for (int i = 0; i < 16; i++) {
+                    loop.fillRead(i, (long) i * MIB, MIB, true);
+                    other.fillRead(i, (long) i * MIB, MIB, true);
+                }
+                loop.post();
+                loop.reader.toReset();
+                loop.target.fill((byte) 0x77);
+                // Meanwhile as much comes elsewhere.
+                other.post();
+                other.await(16);
+                assertEquals(-1, loop.target.mismatch(arena.allocate(LoopBack.BYTES).fill((byte) 0x77)));
+                assertEquals(QueuePair.State.RESET, loop.reader.state());
+            }
         }
     }
 
