@@ -18,7 +18,7 @@ final class Registrar implements Agent {
     private static final Logger LOG = LoggerFactory.getLogger(Registrar.class);
     private static final int MAX_COMMANDS = 16_384;
     private static final int COMMANDS_PER_CYCLE = 64;
-    private static final long LOOK_NS = 1_000_000;
+    private static final long LOOK_NS = 10_000_000;
     private static final int CLOSE_WAIT_MS = 3_000;
 
     private final String name;

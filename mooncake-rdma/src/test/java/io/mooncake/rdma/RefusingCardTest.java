@@ -102,7 +102,7 @@ final class RefusingCardTest {
         Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
         assertReads(source);
         rig.network.timing(new SimulatedTiming(10_000, 1_000_000_000, 3_000_000_000L, 4, 3_000_000_000L, 50));
-        card(reader).refuseDestroys(40);
+        card(reader).refuseDestroys(8);
         MemorySegment to = rig.filled(BYTES, FILL);
         Reading reading = reader.read(owner, source, 0, BYTES, reader.own(to));
         reading.onEnd = () -> to.fill(REFILL);

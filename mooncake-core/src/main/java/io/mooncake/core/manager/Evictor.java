@@ -6,9 +6,9 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockState;
 import io.mooncake.core.block.NextUse;
 import io.mooncake.core.block.Tier;
+import io.mooncake.core.manager.Departures.Departure;
 import io.mooncake.core.manager.eviction.EvictionPolicy;
 import io.mooncake.core.manager.eviction.SlotUse;
-import java.util.ArrayDeque;
 import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -34,34 +34,24 @@ final class Evictor {
     private static final int SEATED = 1;
     /** It was a candidate, but pinned: stands aside until the search is over. */
     private static final int PASSED = 2;
-    /** It is being made durable, to be evicted then. */
+    /** It is among the {@link Departures}. */
     private static final int LEAVING = 3;
 
-    /** Blocks that are made durable at a time. */
-    private static final int MAX_LEAVING = 16;
     /** Device memory keeps one slot of so many free for who writes or loads. */
     private static final int VRAM_SPARE_SHARE = 16;
     /** A slow tier keeps one slot of so many free, and at least one: so what is demoted never waits for long. */
     private static final int SLOW_SPARE_SHARE = 64;
-    private static final int TIERS = Tier.values().length;
-
-    private record Leaving(Entry entry, long lastUse, BooleanSupplier over, long sinceNs) {}
+    private static final Tier[] TIERS = Tier.values();
 
     private final SlotTable table;
     private final Compactor compactor;
     private final Consumer<Entry> evicted;
     private final Counters counters;
     /** By tier: blocks that are kept at most, and that are there. */
-    private final int[] cachedBlocks = new int[TIERS];
-    private final int[] blocks = new int[TIERS];
+    private final int[] cachedBlocks = new int[TIERS.length];
+    private final int[] blocks = new int[TIERS.length];
     private final byte[] flags;
-    private final ArrayDeque<Leaving> leaving = new ArrayDeque<>();
-    /** How long what leaves counts as good as gone: less than who allocates waits. */
-    private final long patienceNs;
-    /** By tier: how many are {@link #leaving}, and how many of them count so. */
-    private final int[] leavingAll = new int[TIERS];
-    private final int[] leavingSoon = new int[TIERS];
-    private final long[] leavingBytes = new long[TIERS];
+    private final Departures departures;
     private final boolean hasRanges;
     private long nowNs;
     /** Copies that are to leave their tier, being in a slower one. */
@@ -71,10 +61,7 @@ final class Evictor {
     private @Nullable Demoter demoter;
     private int hintsAt;
 
-    /** Size classes of all pools: the room of a slot, and a policy for each. */
-    private final long[] classBytes;
-    private final short[] classOf;
-    private final Tier[] tierOf;
+    private final SizeClasses classes;
     /** By class and group. */
     private final EvictionPolicy[] policies;
     private final Shares shares;
@@ -94,43 +81,21 @@ final class Evictor {
         this.compactor = compactor;
         this.evicted = evicted;
         counters = config.counters();
-        patienceNs = config.allocateTimeoutNs() / 2;
+        departures = new Departures(config.allocateTimeoutNs() / 2);
         cachedBlocks[Tier.DRAM.ordinal()] = config.cachedBlocks();
         flags = new byte[table.slots];
         hasRanges = Arrays.stream(table.spaces).anyMatch(space -> space.pool().ranges() != null);
-        classOf = new short[table.slots];
-        long[] found = new long[16];
-        Tier[] tiers = new Tier[16];
-        int classes = 0;
         for (Space space : table.spaces) {
-            int firstClass = classes;
             Tier tier = space.pool().tier();
             if (tier != Tier.DRAM) {
                 int share = tier == Tier.SLOW ? SLOW_SPARE_SHARE : VRAM_SPARE_SHARE;
                 cachedBlocks[tier.ordinal()] += space.pool().slots() - Math.max(1, space.pool().slots() / share);
             }
-            for (int slot = space.first(); slot < space.end(); slot++) {
-                long bytes = space.pool().ranges() == null
-                        ? space.pool().slotBytes(slot - space.first())
-                        : space.pool().largestSlotBytes();
-                int c = firstClass;
-                while (c < classes && found[c] != bytes) {
-                    c++;
-                }
-                if (c == classes) {
-                    found = classes == found.length ? Arrays.copyOf(found, 2 * classes) : found;
-                    tiers = Arrays.copyOf(tiers, found.length);
-                    tiers[classes] = space.pool().tier();
-                    found[classes++] = bytes;
-                }
-                classOf[slot] = (short) c;
-            }
         }
-        classBytes = Arrays.copyOf(found, classes);
-        tierOf = Arrays.copyOf(tiers, classes);
+        classes = new SizeClasses(table.spaces, table.slots);
         shares = new Shares(table, config.shares(), cachedBlocks);
         groupOf = new short[table.slots];
-        policies = new EvictionPolicy[classes * shares.groups()];
+        policies = new EvictionPolicy[classes.count() * shares.groups()];
         SlotUse use = new Use(table);
         Arrays.setAll(policies, c -> config.policy().apply(use));
         wanted = new AtomicLongArray(policies.length);
@@ -175,14 +140,10 @@ final class Evictor {
 
     /** Any thread: asks for a slot to be evicted for a block; false when there is none, or when that is asked already. */
     boolean want(BlockId id, long length, Tier tier) {
-        int best = -1;
-        for (int c = 0; c < classBytes.length; c++) {
-            if (tierOf[c] == tier && classBytes[c] >= length && (best < 0 || classBytes[c] < classBytes[best])) {
-                best = c;
-            }
-        }
+        int best = classes.smallest(tier, length);
         int at = best * shares.groups() + shares.group(id);
-        return best >= 0 && wanted.get(at) < length && wanted.getAndAccumulate(at, length, Math::max) < length;
+        return best != SizeClasses.NONE && wanted.get(at) < length
+                && wanted.getAndAccumulate(at, length, Math::max) < length;
     }
 
     /** Any thread: the copy goes as soon as nobody has it pinned, if there is one in a slower tier by then. */
@@ -210,11 +171,11 @@ final class Evictor {
     }
 
     private EvictionPolicy policy(int slot) {
-        return policies[classOf[slot] * shares.groups() + groupOf[slot]];
+        return policies[classes.of(slot) * shares.groups() + groupOf[slot]];
     }
 
     private int tier(int slot) {
-        return tierOf[classOf[slot]].ordinal();
+        return classes.tier(classes.of(slot)).ordinal();
     }
 
     private void seat(int slot) {
@@ -259,7 +220,7 @@ final class Evictor {
         this.nowNs = nowNs;
         int work = endLeaving() + endSinking();
         int budget = CANDIDATES_PER_CYCLE;
-        int needs = TIERS + policies.length;
+        int needs = TIERS.length + policies.length;
         for (int turns = 0; turns < needs && budget > 0;) {
             if (!searching && passedCount > 0) {
                 putBack(passed[--passedCount]);
@@ -269,7 +230,7 @@ final class Evictor {
             boolean needed = isNeeded();
             int slot = needed ? oldest() : EvictionPolicy.NONE;
             if (slot == EvictionPolicy.NONE) {
-                work += needed && need >= TIERS ? dropLate() : 0;
+                work += needed && need >= TIERS.length ? dropLate() : 0;
                 searching = false;
                 need = need + 1 == needs ? 0 : need + 1;
                 turns++;
@@ -286,35 +247,36 @@ final class Evictor {
     }
 
     private boolean isNeeded() {
-        if (need < TIERS) {
-            return blocks[need] - leavingSoon[need] > cachedBlocks[need] && leavingSoon[need] < MAX_LEAVING;
+        if (need < TIERS.length) {
+            Tier tier = TIERS[need];
+            return blocks[need] - departures.soon(tier) > cachedBlocks[need] && departures.hasRoom(tier);
         }
-        long bytes = wanted.get(need - TIERS);
+        long bytes = wanted.get(need - TIERS.length);
         if (bytes == 0) {
             return false;
         }
-        int wantedClass = wantedClass();
-        if (table.hasRoom(bytes, tierOf[wantedClass])) {
-            wanted.set(need - TIERS, 0);
+        Tier tier = classes.tier(wantedClass());
+        if (table.hasRoom(bytes, tier)) {
+            wanted.set(need - TIERS.length, 0);
             return false;
         }
-        return isTooLittleLeaving(tierOf[wantedClass], bytes) && !compacts(tierOf[wantedClass], bytes);
+        return isTooLittleLeaving(tier, bytes) && !compacts(tier, bytes);
     }
 
     /** One block makes room for another, but of ranges a long one needs the room of many. */
     private boolean isTooLittleLeaving(Tier tier, long bytes) {
-        int soon = leavingSoon[tier.ordinal()];
+        int soon = departures.soon(tier);
         long free = soon == 0 ? 0 : table.freeRanges(tier, false).bytes();
-        return soon == 0 || (hasRanges && soon < MAX_LEAVING && free + leavingBytes[tier.ordinal()] < bytes);
+        return soon == 0 || (hasRanges && departures.hasRoom(tier) && free + departures.soonBytes(tier) < bytes);
     }
 
     private int wantedClass() {
-        return (need - TIERS) / shares.groups();
+        return (need - TIERS.length) / shares.groups();
     }
 
     /** Whether a block may go for who needs it: nobody takes of a tenant's share but himself. */
     private boolean mayGo(int group, int tier, long bytes) {
-        boolean own = need >= TIERS && (need - TIERS) % shares.groups() == group;
+        boolean own = need >= TIERS.length && (need - TIERS.length) % shares.groups() == group;
         return own || shares.isAbove(group, tier, bytes);
     }
 
@@ -337,14 +299,13 @@ final class Evictor {
     /** Of the candidates of all classes of the tier with enough room the one that was used least recently. */
     private int oldest() {
         int oldest = EvictionPolicy.NONE;
-        int tier = need < TIERS ? need : tierOf[wantedClass()].ordinal();
-        long atLeastBytes = need < TIERS ? 0 : classBytes[wantedClass()];
+        Tier tier = need < TIERS.length ? TIERS[need] : classes.tier(wantedClass());
+        long atLeastBytes = need < TIERS.length ? 0 : classes.bytes(wantedClass());
         for (int p = 0; p < policies.length; p++) {
-            int c = p / shares.groups();
-            int slot = tierOf[c].ordinal() == tier && classBytes[c] >= atLeastBytes
+            int slot = classes.fits(p / shares.groups(), tier, atLeastBytes)
                     ? policies[p].candidate()
                     : EvictionPolicy.NONE;
-            if (slot != EvictionPolicy.NONE && mayGo(groupOf[slot], tier, bytes(slot))
+            if (slot != EvictionPolicy.NONE && mayGo(groupOf[slot], tier.ordinal(), bytes(slot))
                     && (oldest == EvictionPolicy.NONE
                             || table.words.lastUse(slot) - table.words.lastUse(oldest) < 0)) {
                 oldest = slot;
@@ -362,17 +323,11 @@ final class Evictor {
                 && table.words.get(slot) == ControlWords.word(entry.generation, BlockState.WRITTEN, 0);
         Tier down = table.tiers.below(entry.tier);
         if (free && down != null && demoter != null && isAlone(entry) && demoter.isWorthIt(entry.ref)) {
-            int tier = entry.tier.ordinal();
-            // Where one is late the slower tier is in the way: others would only wait behind it.
-            boolean begins = leavingSoon[tier] == leavingAll[tier] && leavingSoon[tier] < MAX_LEAVING;
-            BooleanSupplier over = begins ? demoter.demote(entry.ref, down) : null;
+            BooleanSupplier over = departures.mayBegin(entry.tier) ? demoter.demote(entry.ref, down) : null;
             if (over != null) {
                 unseat(slot);
                 flag(slot, LEAVING);
-                leaving.add(new Leaving(entry, table.words.lastUse(slot), over, nowNs));
-                leavingAll[tier]++;
-                leavingSoon[tier]++;
-                leavingBytes[tier] += bytes(slot);
+                departures.begin(new Departure(entry, bytes(slot), table.words.lastUse(slot), over, nowNs));
                 return true;
             }
             free = false;
@@ -418,21 +373,12 @@ final class Evictor {
     /** What is further down now goes, unless it was used again meanwhile; what could not be brought there goes, too. */
     private int endLeaving() {
         int ended = 0;
-        Arrays.fill(leavingAll, 0);
-        Arrays.fill(leavingSoon, 0);
-        Arrays.fill(leavingBytes, 0);
-        for (int left = leaving.size(); left > 0; left--) {
-            Leaving next = leaving.remove();
-            Entry entry = next.entry;
-            if (!next.over.getAsBoolean()) {
-                leaving.add(next);
-                leavingAll[entry.tier.ordinal()]++;
-                leavingSoon[entry.tier.ordinal()] += isLate(next) ? 0 : 1;
-                leavingBytes[entry.tier.ordinal()] += isLate(next) ? 0 : bytes(entry.slot);
-            } else if (isLeaving(entry)) {
+        for (Departure next : departures.takeEnded(nowNs)) {
+            Entry entry = next.entry();
+            if (isLeaving(entry)) {
                 ended++;
                 boolean durable = entry.below() != null;
-                if ((durable && table.words.lastUse(entry.slot) != next.lastUse) || !evictNow(entry)) {
+                if ((durable && table.words.lastUse(entry.slot) != next.lastUse()) || !evictNow(entry)) {
                     seat(entry.slot);
                 } else if (!durable) {
                     counters.increment(Counter.DEMOTIONS_FAILED);
@@ -442,21 +388,17 @@ final class Evictor {
         return ended;
     }
 
-    private boolean isLate(Leaving one) {
-        return nowNs - one.sinceNs >= patienceNs;
-    }
-
     private boolean isLeaving(Entry entry) {
         return table.entry(entry.slot) == entry && flags[entry.slot] == LEAVING;
     }
 
     /** Somebody waits for room, and nothing else can make it: what has been leaving for so long goes, and is lost. */
     private int dropLate() {
-        for (Leaving one : leaving) {
-            int slot = one.entry.slot;
-            if (isLate(one) && isLeaving(one.entry) && tierOf[classOf[slot]] == tierOf[wantedClass()]
-                    && classBytes[classOf[slot]] >= classBytes[wantedClass()]
-                    && mayGo(groupOf[slot], tier(slot), bytes(slot)) && evictNow(one.entry)) {
+        for (Departure one : departures.late(nowNs)) {
+            int slot = one.entry().slot;
+            if (isLeaving(one.entry())
+                    && classes.fits(classes.of(slot), classes.tier(wantedClass()), classes.bytes(wantedClass()))
+                    && mayGo(groupOf[slot], tier(slot), bytes(slot)) && evictNow(one.entry())) {
                 counters.increment(Counter.DEMOTIONS_FAILED);
                 return 1;
             }
