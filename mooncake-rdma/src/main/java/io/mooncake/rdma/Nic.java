@@ -81,8 +81,8 @@ final class Nic implements AutoCloseable {
 
     /** Lanes of peers that end here; the registrar's. */
     int served;
-    /** What the poller knows of it. */
-    final NicUse use = new NicUse();
+    /** What the poller has of it. */
+    final NicUse use = new NicUse(this);
 
     /**
      * Opens a port.

@@ -2,7 +2,13 @@ package io.mooncake.rdma;
 
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.transfer.Region;
+import io.mooncake.core.transfer.onesided.Fabric.Completions;
 import io.mooncake.core.transfer.onesided.ReadRequest;
+import io.mooncake.core.transfer.onesided.RequestEnd;
+import io.mooncake.rdma.verbs.Completion;
+import io.mooncake.rdma.verbs.CompletionQueue;
+import io.mooncake.rdma.verbs.VerbsException;
+import io.mooncake.rdma.verbs.WorkStatus;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -11,15 +17,16 @@ import org.agrona.collections.Int2IntCounterMap;
 import org.agrona.collections.Int2ObjectHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** What the poller knows of a card: lanes, completions taken and not told, and where reads can land. The poller's. */
+/** What the poller has of a card: lanes, what its queue says of their requests, and where reads can land. The poller's. */
 final class NicUse {
     private static final int MOST_COUNTED = 4096;
 
     /** Lanes that were not destroyed. */
     int lanes;
+    private final Nic nic;
     /** Completions taken from the queue, and of those told. */
-    int taken;
-    int told;
+    private int taken;
+    private int told;
     private final Int2ObjectHashMap<RdmaLane> byQueuePair = new Int2ObjectHashMap<>();
     private final Int2ObjectHashMap<Registration> known = new Int2ObjectHashMap<>();
     private final Int2IntCounterMap bounced = new Int2IntCounterMap(0);
@@ -32,6 +39,10 @@ final class NicUse {
     private final Set<Integer> asked = new HashSet<>();
     private final Map<Integer, MooncakeException> failures = new HashMap<>();
 
+    NicUse(Nic nic) {
+        this.nic = nic;
+    }
+
     /** A lane's queue pair may complete requests: cards number their queue pairs each for itself. */
     void onOpen(int queuePair, RdmaLane lane) {
         byQueuePair.put(queuePair, lane);
@@ -41,10 +52,55 @@ final class NicUse {
         byQueuePair.remove(queuePair, lane);
     }
 
-    /** Whose queue pair it is; null when that was destroyed. */
-    @Nullable
-    RdmaLane lane(int queuePair) {
-        return byQueuePair.get(queuePair);
+    /** Tells what the queue says, to lanes and to who reads: how many completions. */
+    int poll(Completions completions, int limit) {
+        int reported = 0;
+        while (reported < limit && hasCompletions()) {
+            report(nic.completions.completion(told++), completions);
+            reported++;
+        }
+        return reported;
+    }
+
+    /** Whether there is something to tell. Takes it from the queue where what was taken before was told. */
+    boolean hasCompletions() {
+        if (told == taken) {
+            told = 0;
+            try {
+                taken = nic.completions.poll(CompletionQueue.BATCH);
+            } catch (VerbsException e) {
+                taken = 0;
+                nic.onDead(String.valueOf(e.getMessage()));
+            }
+        }
+        return taken > told;
+    }
+
+    private void report(Completion completion, Completions completions) {
+        RdmaLane lane = byQueuePair.get(completion.queuePair());
+        boolean own = lane != null && lane.onCompleted(completion.cookie(), completion.isSuccess());
+        if (completion.isSuccess()) {
+            completions.onCompletion(completion.cookie(), RequestEnd.OK);
+            return;
+        }
+        boolean flushed = completion.status() == WorkStatus.WR_FLUSH_ERR;
+        if (lane != null && own && !flushed) {
+            lane.onBroken(lane.cause(completion));
+        }
+        completions.onCompletion(completion.cookie(), flushed ? RequestEnd.FLUSHED : RequestEnd.FAILED);
+    }
+
+    /** Makes the next completion, of reads or of messages, an event on the card's channel. */
+    void requestNotification() {
+        try {
+            nic.completions.requestNotification();
+            MessagePort port = nic.messagePort();
+            if (port != null) {
+                port.completions.requestNotification();
+            }
+        } catch (VerbsException e) {
+            nic.onDead(String.valueOf(e.getMessage()));
+        }
     }
 
     /** What is registered of a region; null when nothing is known of that. */

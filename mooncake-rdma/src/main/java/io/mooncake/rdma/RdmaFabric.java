@@ -14,13 +14,9 @@ import io.mooncake.core.transfer.onesided.FabricLimits;
 import io.mooncake.core.transfer.onesided.Lane;
 import io.mooncake.core.transfer.onesided.LaneListener;
 import io.mooncake.core.transfer.onesided.RequestEnd;
-import io.mooncake.rdma.verbs.Completion;
-import io.mooncake.rdma.verbs.CompletionQueue;
 import io.mooncake.rdma.verbs.ConnectionSettings;
 import io.mooncake.rdma.verbs.Provider;
 import io.mooncake.rdma.verbs.QueuePair;
-import io.mooncake.rdma.verbs.VerbsException;
-import io.mooncake.rdma.verbs.WorkStatus;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -409,7 +405,7 @@ final class RdmaFabric implements Fabric {
             completions.onCompletion(failed.cookie, RequestEnd.FAILED);
         }
         for (int i = 0; i < nics.size() && polled < limit; i++) {
-            polled += poll(nics.get(i), completions, limit - polled);
+            polled += nics.get(i).use.poll(completions, limit - polled);
         }
         return polled;
     }
@@ -418,47 +414,6 @@ final class RdmaFabric implements Fabric {
         for (Runnable notice; (notice = notices.poll()) != null;) {
             notice.run();
         }
-    }
-
-    private int poll(Nic nic, Completions completions, int limit) {
-        NicUse use = nic.use;
-        int reported = 0;
-        while (reported < limit && (use.told < use.taken || take(nic))) {
-            report(use, nic.completions.completion(use.told++), completions);
-            reported++;
-        }
-        return reported;
-    }
-
-    /** Takes completions, where those taken before were told; whether there were any. */
-    private boolean take(Nic nic) {
-        NicUse use = nic.use;
-        if (use.told == use.taken) {
-            use.told = 0;
-            try {
-                use.taken = nic.completions.poll(CompletionQueue.BATCH);
-            } catch (VerbsException e) {
-                use.taken = 0;
-                nic.onDead(String.valueOf(e.getMessage()));
-            }
-        }
-        return use.taken > use.told;
-    }
-
-    private static void report(NicUse use, Completion completion, Completions completions) {
-        RdmaLane lane = use.lane(completion.queuePair());
-        if (lane != null && !lane.onCompleted(completion.cookie(), completion.isSuccess())) {
-            lane = null;
-        }
-        if (completion.isSuccess()) {
-            completions.onCompletion(completion.cookie(), RequestEnd.OK);
-            return;
-        }
-        boolean flushed = completion.status() == WorkStatus.WR_FLUSH_ERR;
-        if (lane != null && !flushed) {
-            lane.onBroken(lane.cause(completion));
-        }
-        completions.onCompletion(completion.cookie(), flushed ? RequestEnd.FLUSHED : RequestEnd.FAILED);
     }
 
     @Override
@@ -481,17 +436,9 @@ final class RdmaFabric implements Fabric {
             return false;
         }
         for (Nic nic : nics) {
-            try {
-                nic.completions.requestNotification();
-                MessagePort port = nic.messagePort();
-                if (port != null) {
-                    port.completions.requestNotification();
-                }
-            } catch (VerbsException e) {
-                nic.onDead(String.valueOf(e.getMessage()));
-            }
+            nic.use.requestNotification();
             // What came before that makes no event.
-            if (take(nic) || messages.poll(nic) > 0) {
+            if (nic.use.hasCompletions() || messages.poll(nic) > 0) {
                 return false;
             }
         }
