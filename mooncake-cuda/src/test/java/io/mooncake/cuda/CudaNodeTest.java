@@ -91,7 +91,9 @@ class CudaNodeTest {
         CudaDevices devices = CudaDevices.open(CudaConfig.defaults());
         try (Node node = node("a", devices, threading, new LocalRegistry());
                 VramPool cache = devices.pool(0, List.of(new SizeClass(2 * PAGES * PAGE, 1)));
-                Region region = node.register(cache.memory(), Access.LOCAL_ONLY)) {
+                // As an inference engine tells it of its own cache.
+                Region region = node.register(devices.memory(0, cache.memory().address(), cache.memory().length()),
+                        Access.LOCAL_ONLY)) {
             put(node, "block");
             int[] pages = new int[PAGES];
             for (int i = 0; i < PAGES; i++) {
