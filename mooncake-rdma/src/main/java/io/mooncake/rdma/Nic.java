@@ -37,6 +37,7 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * One port of one network card, open, with what is registered there. When the card is reset another one takes its place, with the next key
@@ -231,33 +232,34 @@ final class Nic implements AutoCloseable {
      * @return false when the card refused
      */
     boolean giveBack(Runnable call, Runnable then) {
-        try {
-            call.run();
-        } catch (VerbsException e) {
-            LOG.warn("{} does not take something back{}", this, failed ? ", which is lost with it" : "; asked again",
-                    e);
-            if (!failed) {
-                refused.add(new Returned(call, then));
-                return false;
-            }
+        Returned given = new Returned(call, then);
+        boolean taken = isTaken(given, Level.WARN);
+        if (!taken) {
+            refused.add(given);
         }
-        then.run();
-        return true;
+        return taken;
     }
 
     private void offerAgain() {
         for (int left = refused.size(); left > 0; left--) {
             Returned again = refused.remove();
-            try {
-                again.call.run();
-            } catch (VerbsException e) {
-                if (!failed) {
-                    refused.add(again);
-                    continue;
-                }
+            if (!isTaken(again, Level.DEBUG)) {
+                refused.add(again);
             }
-            again.then.run();
         }
+    }
+
+    private boolean isTaken(Returned given, Level level) {
+        try {
+            given.call.run();
+        } catch (VerbsException e) {
+            LOG.atLevel(level).setCause(e).log("{} does not take something back", this);
+            if (!failed) {
+                return false;
+            }
+        }
+        given.then.run();
+        return true;
     }
 
     /**
