@@ -31,6 +31,7 @@ public final class BlockManager {
     private final ManagerConfig config;
     /** Not private: tests look at control words. */
     final SlotTable table;
+    private final ForetoldUses foretold;
     private final Holds holds;
     private final Caretaker caretaker;
     private final Writers writers;
@@ -48,9 +49,11 @@ public final class BlockManager {
     public BlockManager(ManagerConfig config, BlockListener listener) {
         this.config = config;
         table = new SlotTable(config, listener::onDue);
+        foretold = new ForetoldUses(table.slots, config.counters());
+        Publication publication = new Publication(table, foretold, config.nanoClock());
         holds = new Holds(table, config.nanoClock());
-        caretaker = new Caretaker(table, config, listener);
-        writers = new Writers(table, config, holds, caretaker);
+        caretaker = new Caretaker(table, publication, config, listener);
+        writers = new Writers(table, publication, config, holds, caretaker);
         closing = new Closing(table, config, holds, caretaker);
         guards = new GuardPins(table);
         replicas = new Replicas(table, caretaker.evictor());
@@ -335,7 +338,7 @@ public final class BlockManager {
     private void foretell(BlockId id, long nextUseNs, int depth) {
         Entry entry = table.blocks.get(id);
         if (entry == null) {
-            table.foretold.put(id, nextUseNs, depth);
+            foretold.put(id, nextUseNs, depth);
             // It may have come between the look and the note.
             entry = table.blocks.get(id);
         }

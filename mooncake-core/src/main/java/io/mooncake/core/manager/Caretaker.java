@@ -39,12 +39,12 @@ final class Caretaker {
     private final Compactor compactor;
     private final Evictor evictor;
 
-    Caretaker(SlotTable table, ManagerConfig config, BlockListener listener) {
+    Caretaker(SlotTable table, Publication publication, ManagerConfig config, BlockListener listener) {
         this.table = table;
         this.listener = listener;
         counters = config.counters();
         flags = new byte[table.slots];
-        compactor = new Compactor(table, config, this::isSettled);
+        compactor = new Compactor(table, publication, config, this::isSettled);
         evictor = new Evictor(table, config, compactor, this::leaves);
     }
 

@@ -2,9 +2,9 @@
  * This node's authority over its blocks: the table, control words, pins, holds, eviction.
  *
  * <pre>
- *   any thread   BlockManager ── allocate ─▶ Writers ─▶ SlotWriter | ReplicaWriter, of a Lease ── commit ─┐
- *                     │ acquire, hold: one lookup, one pin CAS                                            ▼
- *                     └──────────────▶ SlotTable: id ─▶ Entry (slot, generation), ControlWords, pools
+ *   any thread   BlockManager ── allocate ─▶ Writers ─▶ SlotWriter | ReplicaWriter, of a Lease ── commit ─▶ Publication: seals, puts in
+ *                     │ acquire, hold: one lookup, one pin CAS                                                │
+ *                     └──────────────▶ SlotTable: id ─▶ Entry (slot, generation), ControlWords, pools ◀───────┘
  *   engines      GuardPins ───────────▶    │
  *                                          │ mark(slot): commit, replace, evict, last unpin, end of a hold, released
  *                                          ▼
