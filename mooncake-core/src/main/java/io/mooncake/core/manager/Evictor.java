@@ -304,7 +304,7 @@ final class Evictor {
     /** One block makes room for another, but of ranges a long one needs the room of many. */
     private boolean isTooLittleLeaving(Tier tier, long bytes) {
         int soon = leavingSoon[tier.ordinal()];
-        long free = soon == 0 ? 0 : table.freeRanges(tier, false).bytes();
+        long free = soon == 0 ? 0 : table.tiers.freeRanges(tier, false).bytes();
         return soon == 0 || (hasRanges && soon < MAX_LEAVING && free + leavingBytes[tier.ordinal()] < bytes);
     }
 

@@ -6,11 +6,9 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockState;
-import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
-import io.mooncake.core.pool.RangeBook;
 import java.util.List;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -124,25 +122,6 @@ final class SlotTable {
             }
         }
         return false;
-    }
-
-    FreeRanges freeRanges(Tier tier, boolean needsScratch) {
-        long free = 0;
-        long longest = 0;
-        for (Space space : spaces) {
-            RangeBook ranges = space.pool().tier() == tier ? space.pool().ranges() : null;
-            free += ranges == null ? 0 : ranges.freeBytes();
-            longest = ranges == null ? longest : Math.max(longest, ranges.longestFreeBytes());
-        }
-        return new FreeRanges(free, longest, needsScratch);
-    }
-
-    long largestSlotBytes(Tier tier) {
-        long largest = 0;
-        for (Space space : spaces) {
-            largest = space.pool().tier() == tier ? Math.max(largest, space.pool().largestSlotBytes()) : largest;
-        }
-        return largest;
     }
 
     void giveBack(Lease lease) {

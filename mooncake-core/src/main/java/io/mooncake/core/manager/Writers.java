@@ -362,6 +362,6 @@ final class Writers {
                     "block " + id + " of " + length + " bytes: a block has at least 1 byte");
         }
         Bounds.check("block " + id + " in the largest slot of node " + table.self, 0, length,
-                table.largestSlotBytes(tier));
+                table.tiers.largestSlotBytes(tier));
     }
 }
