@@ -309,8 +309,8 @@ public final class BlockManager {
      */
     public boolean evict(BlockRef ref) {
         table.checkOpen();
-        Entry entry = table.blocks.get(ref.id());
-        return entry != null && entry.ref.version().equals(ref.version()) && table.remove(entry, SlotTable.REQUESTED);
+        Entry entry = table.blocks.named(ref);
+        return entry != null && table.remove(entry, SlotTable.REQUESTED);
     }
 
     /**

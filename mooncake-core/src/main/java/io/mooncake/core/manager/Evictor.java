@@ -475,8 +475,8 @@ final class Evictor {
         List<Entry> due = List.copyOf(sinking);
         sinking.clear();
         for (Entry entry : due) {
-            Entry now = table.blocks.get(entry.ref.id());
-            if (now != null && now.ref.version().equals(entry.ref.version())) {
+            Entry now = table.blocks.named(entry.ref);
+            if (now != null) {
                 // Where it is now, if it was moved.
                 now = now.in(entry.tier);
                 entry = now == null ? entry : now;

@@ -194,8 +194,8 @@ final class SlotTable {
     /** Pins exactly what a reference names, if that is in the table or a hold keeps it. */
     @Nullable
     Entry pin(BlockRef ref) {
-        Entry entry = blocks.get(ref.id());
-        if (entry != null && entry.ref.version().equals(ref.version())) {
+        Entry entry = blocks.named(ref);
+        if (entry != null) {
             Entry below = entry.below();
             if (pinUsed(entry)) {
                 return entry;
@@ -263,9 +263,8 @@ final class SlotTable {
     /** Holds the version that a reference names, where it was, or wherever it is by now; null when it is not in the table any more. */
     @Nullable
     Entry hold(BlockRef ref) {
-        Entry top = blocks.get(ref.id());
-        boolean isHere = top != null && ref.node().equals(self) && top.ref.version().equals(ref.version());
-        Entry entry = top == null || !isHere ? null : top.nearest(ref);
+        Entry top = ref.node().equals(self) ? blocks.named(ref) : null;
+        Entry entry = top == null ? null : top.nearest(ref);
         while (entry != null && !hold(entry)) {
             // About to leave that tier, for one below.
             entry = entry.below();
