@@ -2,13 +2,14 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.LinkedStack.Link;
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.ReplicaWriter;
-import io.mooncake.core.schedule.PathMeter;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.ReadStatus;
+import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.TransferEngine;
 import java.util.ArrayList;
 import java.util.List;
@@ -22,6 +23,7 @@ final class Part {
     final Pull pull;
     final Piece piece;
     final GuardedRead read;
+    final ReadTimer timer;
     final List<BlockRef> tried = new ArrayList<>(2);
 
     @Nullable
@@ -54,10 +56,6 @@ final class Part {
     /** It is within the budget of what is fetched ahead. */
     boolean paid;
     ReadStatus status = ReadStatus.OK;
-    /** Measures the read that an engine has, and since when; null for one of this node's own memory. */
-    @Nullable
-    PathMeter meter;
-    long beganNs;
     /** What the last attempt met; before the first one: that nobody has the block. */
     Outcome failure = Outcome.ABSENT;
     @Nullable
@@ -68,14 +66,54 @@ final class Part {
     /** In the stack of what the conductor is to look at. */
     final Link<Part> link = new Link<>(this);
 
-    Part(Pull pull, Piece piece, int index) {
+    Part(Pull pull, PullContext node, Piece piece, int index) {
         this.pull = pull;
         this.piece = piece;
         read = new GuardedRead(pull, index);
+        timer = new ReadTimer(node.sources().costs(), node.life(), read);
     }
 
     int index() {
         return read.index();
+    }
+
+    /** The read goes into the caller's memory, which stays open until it ends; why not, or null. */
+    @Nullable
+    MooncakeException into(Destination.At at) {
+        read.into(at.region(), at.offset());
+        return retain(at.region());
+    }
+
+    /** The same for scattered pages. */
+    @Nullable
+    MooncakeException into(Destination.Pages pages) {
+        read.into(pages.region(), pages.pages());
+        return retain(pages.region());
+    }
+
+    private @Nullable MooncakeException retain(Region region) {
+        if (!region.retain()) {
+            return new MooncakeException(Kind.CLOSED, region + " is closed; register the memory again");
+        }
+        if (!read.fitsDestination()) {
+            region.release();
+            return new MooncakeException(Kind.OUT_OF_BOUNDS,
+                    region + " of " + region.length() + " bytes has no room for the " + read);
+        }
+        return null;
+    }
+
+    /** No engine has the read: gives back what it was to go into. */
+    void notTaken() {
+        engine = null;
+        timer.end(ReadStatus.CANCELED);
+        ReplicaWriter copy = replica;
+        if (copy == null) {
+            read.destination().release();
+        } else {
+            replica = null;
+            copy.end(false);
+        }
     }
 
     /** The transfer was given up; any thread, the part may be anybody's. */
@@ -101,7 +139,6 @@ final class Part {
         replica = null;
         climbs = false;
         room = null;
-        meter = null;
         pulling = null;
         waits = false;
         awaited = null;

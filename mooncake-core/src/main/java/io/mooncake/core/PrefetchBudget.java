@@ -3,6 +3,9 @@ package io.mooncake.core;
 import io.mooncake.core.base.ByteSize;
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Counters;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
 
 /**
  * How fast blocks may be fetched ahead of their use: so many bytes a second, times the share of such guesses that proved right of late. Any
@@ -53,6 +56,12 @@ final class PrefetchBudget {
             used = nowUsed;
             wrong = nowWrong;
         }
+    }
+
+    /** Why a block's time was over before it was its turn. */
+    MooncakeException refusal(BlockId id) {
+        return new MooncakeException(Kind.BACK_PRESSURE, "block " + id + " was not fetched ahead: " + this
+                + "; prefetch less, later, or what is used, or set prefetch.bandwidth higher");
     }
 
     /** For messages. */

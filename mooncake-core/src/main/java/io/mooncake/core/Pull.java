@@ -1,7 +1,6 @@
 package io.mooncake.core;
 
 import io.mooncake.core.base.Bounds;
-import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.Memory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
@@ -10,15 +9,12 @@ import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.manager.BlockManager;
 import io.mooncake.core.manager.ReplicaWriter;
-import io.mooncake.core.schedule.PathMeter;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.Outcome;
 import io.mooncake.core.transfer.Peer;
 import io.mooncake.core.transfer.Priority;
 import io.mooncake.core.transfer.ReadListener;
 import io.mooncake.core.transfer.ReadStatus;
-import io.mooncake.core.transfer.Region;
-import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.Transfer;
 import io.mooncake.core.transfer.TransferEngine;
 import io.mooncake.core.transfer.TransferWork;
@@ -54,7 +50,7 @@ final class Pull implements TransferWork, ReadListener {
         this.ahead = ahead;
         parts = new Part[pieces.size()];
         for (int i = 0; i < parts.length; i++) {
-            parts[i] = new Part(this, pieces.get(i), i);
+            parts[i] = new Part(this, node, pieces.get(i), i);
         }
     }
 
@@ -133,7 +129,7 @@ final class Pull implements TransferWork, ReadListener {
         if (transfer().isGivenUp()) {
             return ended(part, Outcome.CANCELED, null);
         }
-        BlockRef source = next(part);
+        BlockRef source = node.sources().find(part);
         part.source = source;
         if (source == null) {
             return ended(part, part.failure, part.cause);
@@ -163,10 +159,6 @@ final class Pull implements TransferWork, ReadListener {
                 return mayRetry(part, Outcome.STALE, null);
             }
             part.source = source;
-            part.straight = goesStraight(part, source, to.tier());
-            if (part.straight) {
-                part.step = to.tier();
-            }
         } else if (node.steps().isHere(source)) {
             // A copy is a use as a view is; what peers read is not, since a one-sided read tells nobody.
             blocks().touch(source.id());
@@ -198,19 +190,6 @@ final class Pull implements TransferWork, ReadListener {
         return false;
     }
 
-    /** From another node onto a device of this one, where an engine can, and not by this node's host memory. */
-    private boolean goesStraight(Part part, BlockRef source, Tier to) {
-        boolean tried = source.tier() == Tier.DRAM ? part.notStraight : part.notInPlace;
-        Memory into = to == Tier.VRAM && !node.steps().isHere(source) && !tried ? blocks().tiers().memory(to) : null;
-        return into != null && node.sources().goesStraight(source, into);
-    }
-
-    /** What is to be read: after a step, what is here now; else, or when that has left already, any holder. */
-    private @Nullable BlockRef next(Part part) {
-        BlockRef here = part.climbs ? blocks().find(part.piece.id()) : null;
-        return here != null && Sources.isCandidate(part, here) ? here : node.sources().find(part);
-    }
-
     private boolean isWithinBudget(Part part, BlockRef source, long length) {
         if (!part.paid) {
             part.paid = blocks().isIn(source, Tier.DRAM) || node.prefetches().take(length, node.life().nowNs());
@@ -220,53 +199,35 @@ final class Pull implements TransferWork, ReadListener {
 
     /** No engine reads that node's file, or its device, from here: asks for the block, and looks again until it is in memory there, or elsewhere. */
     private boolean awaitsRaising(Part part, BlockRef source) {
-        long nowNs = node.life().nowNs();
-        if (!source.equals(part.raising) || nowNs - part.askedNs >= Raising.AGAIN_NS) {
-            part.raising = source;
-            part.askedNs = nowNs;
-            boolean asked = node.control().send(source.node(), Topic.WANTED, RefMessage.of(List.of(source)));
-            if (!asked && node.sources().registry().peer(source.node()) == null) {
-                return mayRetry(part, Outcome.UNREACHABLE,
+        return Raising.ask(node, part, source)
+                ? waits(part)
+                : mayRetry(part, Outcome.UNREACHABLE,
                         new MooncakeException(Kind.PEER_UNREACHABLE, node.sources().explain(source)));
-            }
-        }
-        return waits(part);
     }
 
     /** False when the part was ended, or given to the conductor to wait for a slot. */
     private boolean takesDestination(Part part, BlockRef source) {
         return switch (part.piece.destination()) {
-            case Destination.At at -> retains(part, at.region(), part.read.into(at.region(), at.offset()));
-            case Destination.Pages pages ->
-                retains(part, pages.region(), part.read.into(pages.region(), pages.pages()));
+            case Destination.At at -> retains(part, part.into(at));
+            case Destination.Pages pages -> retains(part, part.into(pages));
             case Destination.Replica to -> allocates(part, source, to.tier());
         };
     }
 
-    private boolean retains(Part part, Region region, GuardedRead read) {
-        if (!region.retain()) {
-            return ended(part, Outcome.REFUSED,
-                    new MooncakeException(Kind.CLOSED, region + " is closed; register the memory again"));
-        }
-        if (!read.fitsDestination()) {
-            region.release();
-            return ended(part, Outcome.REFUSED, new MooncakeException(Kind.OUT_OF_BOUNDS,
-                    region + " of " + region.length() + " bytes has no room for the " + read));
+    private boolean retains(Part part, @Nullable MooncakeException refusal) {
+        if (refusal != null) {
+            return ended(part, Outcome.REFUSED, refusal);
         }
         part.waits = false;
         return true;
     }
 
     private boolean allocates(Part part, BlockRef source, Tier tier) {
-        if (part.pulling == null || !part.pulling.isOf(source)) {
+        if (!node.shared().isTurnOf(part, source)) {
             node.steps().giveUpRoom(part);
-            endShared(part);
-            SharedPulls.Going mine = new SharedPulls.Going(source, tier);
-            part.awaited = node.shared().join(mine);
-            if (part.awaited != null) {
+            if (!node.shared().takeTurn(part, source, tier)) {
                 return waits(part);
             }
-            part.pulling = mine;
             if (blocks().isIn(source, tier)) {
                 // The pull before this one brought it after this one looked.
                 part.source = blocks().find(source.id());
@@ -294,70 +255,26 @@ final class Pull implements TransferWork, ReadListener {
         return false;
     }
 
-    private void endShared(Part part) {
-        SharedPulls.Going mine = part.pulling;
-        if (mine != null) {
-            part.pulling = null;
-            node.shared().end(mine);
-        }
-    }
-
     private void submit(Part part, TransferEngine engine) {
         transfer().posted();
-        beginMeasuring(part, engine);
+        part.timer.begin(engine);
         part.engine = engine;
         boolean accepted;
         try {
             accepted = engine.submit(part.read);
         } catch (RuntimeException e) {
-            notTaken(part);
+            part.notTaken();
             throw e;
         }
         if (accepted) {
             return;
         }
-        notTaken(part);
+        part.notTaken();
         if (node.life().isClosing()) {
             end(part, Outcome.CANCELED, null);
         } else {
             end(part, Outcome.UNREACHABLE, new MooncakeException(Kind.BACK_PRESSURE,
                     "the queue of engine " + engine.name() + " is full: submit less at a time, or again later"));
-        }
-    }
-
-    private void beginMeasuring(Part part, TransferEngine engine) {
-        Peer owner = part.read.owner();
-        if (!owner.id().equals(node.life().id)) {
-            PathMeter meter = node.sources().costs().meter(owner, engine);
-            meter.begin();
-            part.meter = meter;
-            part.beganNs = node.life().nowNs();
-        }
-    }
-
-    private void endMeasuring(Part part, ReadStatus status) {
-        PathMeter meter = part.meter;
-        if (meter != null) {
-            part.meter = null;
-            long nowNs = node.life().nowNs();
-            switch (status) {
-                case OK -> meter.served(part.beganNs, part.read.length(), nowNs);
-                case TIMED_OUT -> meter.timedOut(part.beganNs, part.read.length(), nowNs);
-                default -> meter.dropped(nowNs);
-            }
-        }
-    }
-
-    /** No engine has the read: gives back what it was to go into. */
-    private void notTaken(Part part) {
-        part.engine = null;
-        endMeasuring(part, ReadStatus.CANCELED);
-        ReplicaWriter replica = part.replica;
-        if (replica == null) {
-            part.read.destination().release();
-        } else {
-            part.replica = null;
-            replica.end(false);
         }
     }
 
@@ -375,7 +292,7 @@ final class Pull implements TransferWork, ReadListener {
     public void onReadEnded(GuardedRead read, ReadStatus status) {
         Part part = parts[read.index()];
         part.engine = null;
-        endMeasuring(part, status);
+        part.timer.end(status);
         part.status = status;
         if (part.replica == null) {
             read.destination().release();
@@ -416,7 +333,7 @@ final class Pull implements TransferWork, ReadListener {
                     retryOrEnd(part, Outcome.STALE, null);
                 } else if (committed && part.piece.destination() instanceof Destination.Replica to
                         && to.tier() != part.step) {
-                    countBytes(part);
+                    node.counters().moved(part);
                     part.climbs = true;
                     attempt(part);
                 } else {
@@ -424,19 +341,11 @@ final class Pull implements TransferWork, ReadListener {
                 }
             }
             case STALE -> {
-                node.events()
-                        .raise(BlockEvent.Kind.STALE, source,
-                                "its guard has changed: node " + source.node() + " evicted or replaced it");
+                node.faults().stale(source);
                 retryOrEnd(part, Outcome.STALE, null);
             }
             case CHECKSUM -> {
-                node.events()
-                        .raise(BlockEvent.Kind.DAMAGED, source,
-                                "the checksum of what node " + source.node()
-                                        + " gave is another than when it was written");
-                if (source.node().equals(node.life().id)) {
-                    boolean _ = blocks().drop(source);
-                }
+                node.faults().damaged(source);
                 retryOrEnd(part, Outcome.CHECKSUM, null);
             }
             case UNREACHABLE -> {
@@ -447,9 +356,7 @@ final class Pull implements TransferWork, ReadListener {
                     return;
                 }
                 MooncakeException cause = part.read.cause();
-                String reason = cause == null ? "it cannot be reached" : String.valueOf(cause.getMessage());
-                node.events().raise(BlockEvent.Kind.LOST, source, reason);
-                node.nodes().raise(NodeEvent.Kind.SUSPECT, source.node(), reason);
+                node.faults().unreachable(source, cause);
                 retryOrEnd(part, Outcome.UNREACHABLE, cause);
             }
             case REFUSED -> {
@@ -484,21 +391,19 @@ final class Pull implements TransferWork, ReadListener {
         if (isLate()) {
             return ended(part, Outcome.TIMED_OUT, cause);
         }
-        node.counters().increment(Counter.PIECE_RETRIES);
+        node.counters().retried();
         return true;
     }
 
     /** Conductor: a replica that waited tries again; when it has to wait longer it comes back. */
     void retry(Part part, long nowNs) {
-        SharedPulls.Going awaited = part.awaited;
         if (node.life().isClosing() || transfer().isGivenUp()) {
             end(part, Outcome.CANCELED, null);
         } else if (nowNs - deadlineNs >= 0) {
-            end(part, Outcome.TIMED_OUT, awaited != null ? null : waitedInVain(part));
-        } else if (awaited != null && !awaited.isOver()) {
+            end(part, Outcome.TIMED_OUT, part.awaited != null ? null : waitedInVain(part));
+        } else if (node.shared().mustWait(part)) {
             node.conductor().takeBack(part);
         } else {
-            part.awaited = null;
             attempt(part);
         }
     }
@@ -506,12 +411,10 @@ final class Pull implements TransferWork, ReadListener {
     private MooncakeException waitedInVain(Part part) {
         BlockRef source = Objects.requireNonNull(part.source);
         if (ahead && !part.paid) {
-            return new MooncakeException(Kind.BACK_PRESSURE, "block " + source.id() + " was not fetched ahead: "
-                    + node.prefetches() + "; prefetch less, later, or what is used, or set prefetch.bandwidth higher");
+            return node.prefetches().refusal(source.id());
         }
-        return source.equals(part.raising)
-                ? new MooncakeException(Kind.TIMEOUT, "node " + source.node() + " did not bring block " + source.id()
-                        + " up from its file in time: give the transfer more time, or that node more memory")
+        return Raising.isAsked(part, source)
+                ? Raising.inVain(source)
                 : new MooncakeException(Kind.OUT_OF_MEMORY,
                         "no slot for a replica of block " + source.id() + ": " + blocks().describeHolders());
     }
@@ -540,49 +443,18 @@ final class Pull implements TransferWork, ReadListener {
 
     private void end(Part part, Outcome outcome, @Nullable MooncakeException cause) {
         node.steps().giveUpRoom(part);
-        endShared(part);
+        node.shared().endTurn(part);
         Outcome told = transfer().unlessGivenUp(outcome);
-        node.counters().increment(counter(told));
+        node.counters().ended(told);
         BlockRef source = part.source;
         if (outcome == Outcome.OK && source != null) {
             // What is given up in this moment leaves the block where it was.
             if (told == Outcome.OK && part.piece.destination() instanceof Destination.Replica to && to.only()) {
                 blocks().sink(source.id(), source.version(), to.tier());
             }
-            countBytes(part);
+            node.counters().moved(part);
         }
         transfer().end(part.index(), told, told == outcome ? cause : null);
-    }
-
-    private void countBytes(Part part) {
-        BlockRef source = Objects.requireNonNull(part.source);
-        boolean replica = part.piece.destination() instanceof Destination.Replica;
-        if (!node.steps().isHere(source)) {
-            node.counters().add(Counter.BYTES_PULLED, part.read.length());
-            HotReplicas hot = node.hot();
-            if (!replica && hot != null) {
-                hot.read(source, part.read.length());
-            }
-        } else if (!replica) {
-            node.counters().add(Counter.BYTES_COPIED, part.read.length());
-        } else if (part.read.receivedSoFar() > 0) {
-            node.counters()
-                    .add(source.tier().compareTo(part.step) < 0 ? Counter.BYTES_DEMOTED : Counter.BYTES_PROMOTED,
-                            part.read.length());
-        }
-    }
-
-    private static Counter counter(Outcome outcome) {
-        return switch (outcome) {
-            case OK -> Counter.PIECES_OK;
-            case ABSENT -> Counter.PIECES_ABSENT;
-            case STALE -> Counter.PIECES_STALE;
-            case CHECKSUM -> Counter.PIECES_CHECKSUM;
-            case TIMED_OUT -> Counter.PIECES_TIMED_OUT;
-            case CANCELED -> Counter.PIECES_CANCELED;
-            case UNREACHABLE -> Counter.PIECES_UNREACHABLE;
-            default -> Counter.PIECES_REFUSED;
-        };
     }
 
     private BlockManager blocks() {

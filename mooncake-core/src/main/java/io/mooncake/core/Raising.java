@@ -2,6 +2,7 @@ package io.mooncake.core;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.Tier;
@@ -26,7 +27,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Raising {
     /** From one question about a block to the next. */
-    static final long AGAIN_NS = TimeUnit.MILLISECONDS.toNanos(500);
+    private static final long AGAIN_NS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private static final Logger LOG = LoggerFactory.getLogger(Raising.class);
 
@@ -36,6 +37,27 @@ final class Raising {
     private Raising(NodeParts node, NodeStore store) {
         this.node = node;
         this.store = store;
+    }
+
+    /** The reader's half: asks the owner for what a part wants, unless that was done just now. False when the owner is not known any more. */
+    static boolean ask(PullContext node, Part part, BlockRef source) {
+        long nowNs = node.life().nowNs();
+        if (isAsked(part, source) && nowNs - part.askedNs < AGAIN_NS) {
+            return true;
+        }
+        part.raising = source;
+        part.askedNs = nowNs;
+        return node.control().send(source.node(), Topic.WANTED, RefMessage.of(List.of(source)))
+                || node.sources().registry().peer(source.node()) != null;
+    }
+
+    static MooncakeException inVain(BlockRef source) {
+        return new MooncakeException(Kind.TIMEOUT, "node " + source.node() + " did not bring block " + source.id()
+                + " up from its file in time: give the transfer more time, or that node more memory");
+    }
+
+    static boolean isAsked(Part part, BlockRef source) {
+        return source.equals(part.raising);
     }
 
     /** From now on a node brings up what others want. */

@@ -23,10 +23,14 @@ import org.jspecify.annotations.Nullable;
  * <p>Where it is to be further up, its room there is taken before that in between: so whoever waits for room waits for nobody who waits for room
  * above, and what has to go down to make it goes on. Any thread.
  *
- * @param blocks what is here
+ * @param sources what is here, and whether an engine writes onto a device
  * @param self this node
  */
-record ReplicaSteps(BlockManager blocks, NodeId self) {
+record ReplicaSteps(Sources sources, NodeId self) {
+    private BlockManager blocks() {
+        return sources.blocks();
+    }
+
     boolean isHere(BlockRef ref) {
         return ref.node().equals(self);
     }
@@ -34,7 +38,7 @@ record ReplicaSteps(BlockManager blocks, NodeId self) {
     /** Why a block can't have a copy in a tier. */
     @Nullable
     MooncakeException refusal(BlockRef found, Tier tier) {
-        boolean has = blocks.tiers().has(tier);
+        boolean has = blocks().tiers().has(tier);
         if (tier == Tier.SLOW && (!has || !isHere(found))) {
             return new MooncakeException(Kind.UNSUPPORTED, "block " + found.id() + " of node " + found.node()
                     + " cannot go into a file of node " + self
@@ -50,19 +54,27 @@ record ReplicaSteps(BlockManager blocks, NodeId self) {
     @Nullable
     BlockRef there(BlockRef found, Destination.Replica to) {
         boolean sank = to.only() && isHere(found) && found.tier().compareTo(to.tier()) > 0;
-        return sank || blocks.isIn(found, to.tier()) ? blocks.nearest(found, to.tier()) : null;
+        return sank || blocks().isIn(found, to.tier()) ? blocks().nearest(found, to.tier()) : null;
     }
 
     /** What the next step is made of; null when it is not here any more. */
     @Nullable
     BlockRef next(Part part, BlockRef found, Tier to) {
-        BlockRef nearest = blocks.nearest(found, to);
+        BlockRef nearest = blocks().nearest(found, to);
         if (nearest == null && isHere(found)) {
             return null;
         }
         BlockRef source = nearest == null || part.tried.contains(nearest) ? found : nearest;
-        part.step = isHere(source) ? blocks.tiers().step(source.tier(), to) : Tier.DRAM;
+        part.straight = goesStraight(part, source, to);
+        part.step = part.straight ? to : isHere(source) ? blocks().tiers().step(source.tier(), to) : Tier.DRAM;
         return source;
+    }
+
+    /** From another node onto a device of this one, where an engine can, and not by this node's host memory. */
+    private boolean goesStraight(Part part, BlockRef source, Tier to) {
+        boolean tried = source.tier() == Tier.DRAM ? part.notStraight : part.notInPlace;
+        Memory into = to == Tier.VRAM && !isHere(source) && !tried ? blocks().tiers().memory(to) : null;
+        return into != null && sources.goesStraight(source, into);
     }
 
     /** Where a part's bytes go now; null where the node has no such tier. */
@@ -71,7 +83,7 @@ record ReplicaSteps(BlockManager blocks, NodeId self) {
         return switch (part.piece.destination()) {
             case Destination.At at -> at.region().memory();
             case Destination.Pages pages -> pages.region().memory();
-            case Destination.Replica _ -> blocks.tiers().memory(part.step);
+            case Destination.Replica _ -> blocks().tiers().memory(part.step);
         };
     }
 
@@ -80,7 +92,7 @@ record ReplicaSteps(BlockManager blocks, NodeId self) {
     ReplicaWriter reserve(Part part, BlockRef source, Tier to) {
         ReplicaWriter room = part.room;
         if (room == null && to.compareTo(part.step) < 0) {
-            room = blocks.allocateReplica(source, to);
+            room = blocks().allocateReplica(source, to);
             if (room == null) {
                 return null;
             }
@@ -90,7 +102,7 @@ record ReplicaSteps(BlockManager blocks, NodeId self) {
             part.room = null;
             return room;
         }
-        return blocks.allocateReplica(source, part.step);
+        return blocks().allocateReplica(source, part.step);
     }
 
     /** Of a part that ends, or goes on with another version. */

@@ -66,6 +66,41 @@ final class SharedPulls {
         }
     }
 
+    /** Whether a part is the one that pulls the version of its source. */
+    boolean isTurnOf(Part part, BlockRef source) {
+        return part.pulling != null && part.pulling.isOf(source);
+    }
+
+    /** Makes a part the one that pulls a block, instead of what it pulled before; false when it has to wait for another that does already. */
+    boolean takeTurn(Part part, BlockRef source, Tier to) {
+        endTurn(part);
+        Going mine = new Going(source, to);
+        part.awaited = join(mine);
+        if (part.awaited != null) {
+            return false;
+        }
+        part.pulling = mine;
+        return true;
+    }
+
+    /** A part pulls nothing any more, if it did. */
+    void endTurn(Part part) {
+        Going mine = part.pulling;
+        if (mine != null) {
+            part.pulling = null;
+            end(mine);
+        }
+    }
+
+    /** Whether a part has to wait on; if not, it waits for nobody any more. */
+    boolean mustWait(Part part) {
+        if (part.awaited != null && !part.awaited.isOver()) {
+            return true;
+        }
+        part.awaited = null;
+        return false;
+    }
+
     /** It brought the block, or will not bring it. The second time does nothing. */
     void end(Going pull) {
         going.remove(pull.id, pull);

@@ -61,10 +61,14 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
         return length == Piece.WHOLE ? Long.MAX_VALUE : length;
     }
 
-    /** A holder of what a part wants that it has not tried yet. */
+    /** What a part is to read: after a step, what is here now; else, or when that has left already, a holder that it has not tried yet. */
     @Nullable
     BlockRef find(Part part) {
         Piece piece = part.piece;
+        BlockRef here = part.climbs ? blocks.find(piece.id()) : null;
+        if (here != null && isCandidate(part, here)) {
+            return here;
+        }
         BlockRef wanted = piece.ref();
         // What was in another's file, or on its device, when the reference was made may be in its memory by now.
         boolean raised = wanted != null && wanted.tier() != Tier.DRAM && !wanted.node().equals(costs.self())
@@ -82,7 +86,7 @@ record Sources(BlockManager blocks, Registry registry, Scheduler scheduler, Peer
     }
 
     /** Whether a holder has what a part wants, and was not tried yet. */
-    static boolean isCandidate(Part part, BlockRef ref) {
+    private static boolean isCandidate(Part part, BlockRef ref) {
         BlockRef wanted = part.piece.ref();
         boolean fits = wanted != null
                 ? wanted.version().equals(ref.version())

@@ -1,8 +1,6 @@
 package io.mooncake.core.manager;
 
-import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
-import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockView;
@@ -15,9 +13,7 @@ import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.SharedBlock;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,16 +24,16 @@ import org.jspecify.annotations.Nullable;
  * CLOSED once the manager is closed; a guarded read's pin is STALE then.
  */
 public final class BlockManager {
-    private final ManagerConfig config;
     /** Not private: tests look at control words. */
     final SlotTable table;
     private final Holds holds;
     private final Caretaker caretaker;
     private final Writers writers;
+    private final Views views;
+    private final Uses uses;
     private final Closing closing;
     private final GuardPins guards;
     private final Replicas replicas;
-    private final AtomicLong lastTouch;
 
     /**
      * An empty manager over open pools.
@@ -46,15 +42,17 @@ public final class BlockManager {
      * @param listener is told what is written and evicted
      */
     public BlockManager(ManagerConfig config, BlockListener listener) {
-        this.config = config;
         table = new SlotTable(config, listener::onDue);
+        ForetoldUses foretold = new ForetoldUses(table.slots, config.counters());
+        Publication publication = new Publication(table, foretold, config.nanoClock());
         holds = new Holds(table, config.nanoClock());
-        caretaker = new Caretaker(table, config, listener);
-        writers = new Writers(table, config, holds, caretaker);
+        caretaker = new Caretaker(table, publication, config, listener);
+        writers = new Writers(table, publication, config, holds, caretaker);
+        views = new Views(table, config.counters());
+        uses = new Uses(table, foretold, config);
         closing = new Closing(table, config, holds, caretaker);
         guards = new GuardPins(table);
         replicas = new Replicas(table, caretaker.evictor());
-        lastTouch = new AtomicLong(config.nanoClock().getAsLong());
     }
 
     // ---- writing
@@ -161,7 +159,7 @@ public final class BlockManager {
      * @return for {@link #acquire}
      */
     public BlockView newView() {
-        return new PinnedView(table, config.counters());
+        return views.newView();
     }
 
     /**
@@ -173,8 +171,7 @@ public final class BlockManager {
      * @throws MooncakeException INVALID_ARGUMENT or ILLEGAL_STATE for the view, IN_USE when the block has all the pins it can have, CLOSED
      */
     public boolean acquire(BlockId id, BlockView reusable) {
-        PinnedView view = empty(reusable);
-        return taken(view, table.pin(id));
+        return views.acquire(id, reusable);
     }
 
     /**
@@ -186,8 +183,7 @@ public final class BlockManager {
      * @throws MooncakeException as {@link #acquire(BlockId, BlockView)}
      */
     public boolean acquire(BlockRef ref, BlockView reusable) {
-        PinnedView view = empty(reusable);
-        return taken(view, table.pin(ref));
+        return views.acquire(ref, reusable);
     }
 
     /**
@@ -200,13 +196,7 @@ public final class BlockManager {
      * @throws MooncakeException as {@link #acquire(BlockId, BlockView)}
      */
     public boolean acquire(BlockId id, BlockView reusable, int device) {
-        PinnedView view = empty(reusable);
-        Entry pinned = table.pin(id);
-        if (pinned != null && !pinned.space.isAddressableOn(device)) {
-            table.unpin(pinned);
-            return false;
-        }
-        return taken(view, pinned);
+        return views.acquire(id, reusable, device);
     }
 
     /**
@@ -217,34 +207,7 @@ public final class BlockManager {
      * @param reusable a view of this manager's that holds none
      */
     public void hand(SharedBlock pinned, BlockRef ref, BlockView reusable) {
-        PinnedView view;
-        try {
-            view = empty(reusable);
-        } catch (RuntimeException e) {
-            pinned.unpin();
-            throw e;
-        }
-        view.take(pinned, ref);
-    }
-
-    private PinnedView empty(BlockView reusable) {
-        table.checkOpen();
-        if (!(reusable instanceof PinnedView view) || !view.isOf(table)) {
-            throw new MooncakeException(Kind.INVALID_ARGUMENT,
-                    reusable + " is no view of node " + config.self() + ": take one from its newView()");
-        }
-        if (view.isOpen()) {
-            throw new MooncakeException(Kind.ILLEGAL_STATE, view + " holds a block: close it before it takes another");
-        }
-        return view;
-    }
-
-    private boolean taken(PinnedView view, @Nullable Entry pinned) {
-        if (pinned == null) {
-            return false;
-        }
-        view.take(pinned);
-        return true;
+        views.hand(pinned, ref, reusable);
     }
 
     /**
@@ -259,6 +222,8 @@ public final class BlockManager {
         return entry == null ? null : entry.ref;
     }
 
+    // ---- what is known of their use
+
     /**
      * Counts blocks as used, the first one as the longest ago. Those that are not here don't matter.
      *
@@ -266,14 +231,7 @@ public final class BlockManager {
      */
     public void touch(List<BlockId> ids) {
         table.checkOpen();
-        int count = ids.size();
-        long first = nextTicks(count);
-        for (int i = 0; i < count; i++) {
-            Entry entry = table.blocks.get(ids.get(i));
-            if (entry != null && table.words.used(entry.slot, first + i, i)) {
-                config.counters().increment(Counter.PREFETCHES_USED);
-            }
-        }
+        uses.touch(ids);
     }
 
     /**
@@ -282,10 +240,7 @@ public final class BlockManager {
      * @param id the block
      */
     public void touch(BlockId id) {
-        Entry entry = table.blocks.get(id);
-        if (entry != null) {
-            table.words.used(entry.slot, now());
-        }
+        uses.touch(id);
     }
 
     /**
@@ -295,23 +250,7 @@ public final class BlockManager {
      * @param version which writing of it
      */
     public void broughtAhead(BlockId id, Version version) {
-        Entry entry = table.blocks.get(id);
-        if (entry != null && !entry.slow && entry.ref.version().equals(version)) {
-            table.words.ahead(entry.slot);
-            config.counters().increment(Counter.BLOCKS_PREFETCHED);
-        }
-    }
-
-    /** Ticks that no other call of touch gets, now or as soon after as that allows. */
-    private long nextTicks(int count) {
-        while (true) {
-            long last = lastTouch.get();
-            long now = now();
-            long first = now - last > 0 ? now : last + 1;
-            if (lastTouch.compareAndSet(last, first + count - 1)) {
-                return first;
-            }
-        }
+        uses.broughtAhead(id, version);
     }
 
     /**
@@ -323,27 +262,10 @@ public final class BlockManager {
      */
     public void hint(List<BlockId> ids, long[] nextUseNs) {
         table.checkOpen();
-        if (ids.size() != nextUseNs.length) {
-            throw new MooncakeException(Kind.INVALID_ARGUMENT, ids.size() + " blocks and " + nextUseNs.length
-                    + " times of their next use: give as many times as blocks");
-        }
-        for (int i = 0; i < nextUseNs.length; i++) {
-            foretell(ids.get(i), nextUseNs[i], i);
-        }
+        uses.hint(ids, nextUseNs);
     }
 
-    private void foretell(BlockId id, long nextUseNs, int depth) {
-        Entry entry = table.blocks.get(id);
-        if (entry == null) {
-            table.foretold.put(id, nextUseNs, depth);
-            // It may have come between the look and the note.
-            entry = table.blocks.get(id);
-        }
-        if (entry != null && table.words.nextUse(entry.slot) != nextUseNs) {
-            table.words.foretold(entry.slot, nextUseNs, depth);
-            table.mark(entry.slot);
-        }
-    }
+    // ---- taking away
 
     /**
      * Takes a block out of the table at once. Who has it pinned keeps its bytes; who holds it keeps it readable by its reference.
@@ -387,8 +309,8 @@ public final class BlockManager {
      */
     public boolean evict(BlockRef ref) {
         table.checkOpen();
-        Entry entry = table.blocks.get(ref.id());
-        return entry != null && entry.ref.version().equals(ref.version()) && table.remove(entry, SlotTable.REQUESTED);
+        Entry entry = table.blocks.named(ref);
+        return entry != null && table.remove(entry, SlotTable.REQUESTED);
     }
 
     /**
@@ -423,6 +345,8 @@ public final class BlockManager {
         }
     }
 
+    // ---- holding
+
     /**
      * Promises to keep blocks in a tier for a while: all, or as many leading ones as are there.
      *
@@ -434,17 +358,7 @@ public final class BlockManager {
      */
     public Hold hold(List<BlockId> ids, Tier tier, long ttlNs) {
         table.checkOpen();
-        Holds.checkTtl(ttlNs);
-        List<Entry> held = new ArrayList<>(ids.size());
-        for (BlockId id : List.copyOf(ids)) {
-            Entry top = table.blocks.get(id);
-            Entry entry = top == null ? null : top.in(tier);
-            if (entry == null || !table.hold(entry)) {
-                break;
-            }
-            held.add(entry);
-        }
-        return holds.begin(List.copyOf(held), ttlNs);
+        return holds.hold(ids, tier, ttlNs);
     }
 
     /**
@@ -457,17 +371,7 @@ public final class BlockManager {
      */
     public Hold hold(List<BlockRef> refs, long ttlNs) {
         table.checkOpen();
-        Holds.checkTtl(ttlNs);
-        List<Entry> held = new ArrayList<>(refs.size());
-        // Copied first: whatever is wrong with the list must show before anything is pinned.
-        for (BlockRef ref : List.copyOf(refs)) {
-            Entry entry = table.hold(ref);
-            if (entry == null) {
-                break;
-            }
-            held.add(entry);
-        }
-        return holds.begin(List.copyOf(held), ttlNs);
+        return holds.hold(refs, ttlNs);
     }
 
     // ---- guarded reads of peers
@@ -491,7 +395,7 @@ public final class BlockManager {
      * @return false when it is not, or not any more
      */
     public boolean isIn(BlockRef ref, Tier tier) {
-        Entry top = named(ref);
+        Entry top = table.blocks.named(ref);
         return top != null && top.in(tier) != null;
     }
 
@@ -503,7 +407,7 @@ public final class BlockManager {
      * @return null when the version is not here
      */
     public @Nullable BlockRef nearest(BlockRef ref, Tier tier) {
-        Entry top = named(ref);
+        Entry top = table.blocks.named(ref);
         return top == null ? null : top.isFasterThan(tier) ? top.lastAbove(tier).ref : top.ref;
     }
 
@@ -514,16 +418,7 @@ public final class BlockManager {
      * @return references of this node; empty when it has none
      */
     public List<BlockRef> copies(BlockId id) {
-        List<BlockRef> copies = new ArrayList<>(1);
-        for (Entry entry = table.blocks.get(id); entry != null; entry = entry.below()) {
-            copies.add(entry.ref);
-        }
-        return copies;
-    }
-
-    private @Nullable Entry named(BlockRef ref) {
-        Entry top = table.blocks.get(ref.id());
-        return top != null && top.ref.version().equals(ref.version()) ? top : null;
+        return table.blocks.refs(id);
     }
 
     /**
@@ -589,7 +484,7 @@ public final class BlockManager {
      * @return zeros where the tier has no such pool
      */
     public FreeRanges freeRanges(Tier tier) {
-        return table.freeRanges(tier, caretaker.compactor().needsScratch(tier));
+        return table.tiers.freeRanges(tier, caretaker.compactor().needsScratch(tier));
     }
 
     /**
@@ -608,19 +503,7 @@ public final class BlockManager {
      * @return sums; exact when there is one pool
      */
     public BlockPool.Usage usage(Tier tier) {
-        int used = 0;
-        int quarantined = 0;
-        int free = 0;
-        for (Space space : table.spaces) {
-            if (space.pool().tier() != tier) {
-                continue;
-            }
-            BlockPool.Usage usage = space.pool().usage();
-            used += usage.used();
-            quarantined += usage.quarantined();
-            free += usage.free();
-        }
-        return new BlockPool.Usage(used, quarantined, free);
+        return table.tiers.usage(tier);
     }
 
     /**
@@ -639,11 +522,7 @@ public final class BlockManager {
      * @return valid bytes
      */
     public long bytes(Tier tier) {
-        long bytes = 0;
-        for (Entry top : table.blocks.all()) {
-            bytes += top.in(tier) == null ? 0 : top.ref.length();
-        }
-        return bytes;
+        return table.blocks.bytes(tier);
     }
 
     /**
@@ -706,9 +585,5 @@ public final class BlockManager {
      */
     public void close(long deadlineNs) {
         closing.close(deadlineNs);
-    }
-
-    private long now() {
-        return config.nanoClock().getAsLong();
     }
 }

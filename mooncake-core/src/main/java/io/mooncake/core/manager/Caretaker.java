@@ -39,12 +39,12 @@ final class Caretaker {
     private final Compactor compactor;
     private final Evictor evictor;
 
-    Caretaker(SlotTable table, ManagerConfig config, BlockListener listener) {
+    Caretaker(SlotTable table, Publication publication, ManagerConfig config, BlockListener listener) {
         this.table = table;
         this.listener = listener;
         counters = config.counters();
         flags = new byte[table.slots];
-        compactor = new Compactor(table, config, this::isSettled);
+        compactor = new Compactor(table, publication, config, this::isSettled);
         evictor = new Evictor(table, config, compactor, this::leaves);
     }
 
@@ -147,8 +147,8 @@ final class Caretaker {
 
     /** Told in one step, so that nobody thinks that it is gone; unless whatever took it out of the table has been told already. */
     private void moved(Entry from) {
-        Entry top = table.blocks.get(from.ref.id());
-        Entry to = top == null || !top.ref.version().equals(from.ref.version()) ? null : top.in(from.tier);
+        Entry top = table.blocks.named(from.ref);
+        Entry to = top == null ? null : top.in(from.tier);
         if (top == null || to == null
                 || (flags[from.slot] & (ANNOUNCED | DETACHED)) != ANNOUNCED || (flags[to.slot] & ANNOUNCED) != 0) {
             return;
@@ -197,8 +197,8 @@ final class Caretaker {
 
     /** What others are to ask for in the place of an entry that is about to go; null where they never asked for that, or nothing is left. */
     private @Nullable BlockRef left(Entry entry) {
-        Entry top = table.blocks.get(entry.ref.id());
-        if (top == null || !top.ref.version().equals(entry.ref.version())) {
+        Entry top = table.blocks.named(entry.ref);
+        if (top == null) {
             return null;
         }
         Entry best = top.forOthers();

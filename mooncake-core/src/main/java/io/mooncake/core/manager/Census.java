@@ -53,7 +53,7 @@ record Census(int slots, int pinned, int held, int writing, int quarantined, int
                 evictable++;
             }
         }
-        FreeRanges ranges = table.freeRanges(tier, false);
+        FreeRanges ranges = table.tiers.freeRanges(tier, false);
         return new Census(slots, pinned, held, writing, quarantined, evictable, shorter, ranges.bytes(),
                 ranges.longest());
     }

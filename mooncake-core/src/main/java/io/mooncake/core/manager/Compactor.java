@@ -41,6 +41,7 @@ final class Compactor {
     private static final int MAX_WAITS = 40;
 
     private final SlotTable table;
+    private final Publication publication;
     private final Counters counters;
     private final List<Space> spaces;
     /** By slot: whether its block is announced and nobody has plans with it. */
@@ -82,8 +83,9 @@ final class Compactor {
     /** Where it fails, the next one is for a hole behind this one. */
     private record Move(Entry entry, Lease to, Relocator.Copy copy, long endOfHole) {}
 
-    Compactor(SlotTable table, ManagerConfig config, IntPredicate isSettled) {
+    Compactor(SlotTable table, Publication publication, ManagerConfig config, IntPredicate isSettled) {
         this.table = table;
+        this.publication = publication;
         this.isSettled = isSettled;
         counters = config.counters();
         spaces = Arrays.stream(table.spaces).filter(space -> space.pool().ranges() != null).toList();
@@ -325,7 +327,8 @@ final class Compactor {
 
     private void end(Move ended) {
         Entry entry = ended.entry;
-        if (!ended.copy.isWhole() || table.closed || !isFree(entry.space, entry) || !table.moved(entry, ended.to)) {
+        if (!ended.copy.isWhole() || table.closed || !isFree(entry.space, entry)
+                || !publication.moved(entry, ended.to)) {
             table.giveBack(ended.to);
             from = ended.endOfHole;
             return;

@@ -1,12 +1,16 @@
 package io.mooncake.core.manager;
 
 import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Tier;
+import java.util.ArrayList;
 import java.util.Collection;
+import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which blocks there are, and in which tiers. Any thread; looking takes no lock and allocates nothing.
+ * Which blocks there are, and in which tiers. Any thread; looking for one takes no lock and allocates nothing.
  *
  * <pre>
  *   id ──▶ VRAM ──below──▶ DRAM ──below──▶ SLOW       copies of one version, the fastest first; any of them may be missing
@@ -22,6 +26,31 @@ final class Copies {
     @Nullable
     Entry get(BlockId id) {
         return first.get(id);
+    }
+
+    /** The fastest copy of the version that a reference names, wherever that says it is. */
+    @Nullable
+    Entry named(BlockRef ref) {
+        Entry top = first.get(ref.id());
+        return top != null && top.ref.version().equals(ref.version()) ? top : null;
+    }
+
+    /** Where a block is, the fastest tier first. */
+    List<BlockRef> refs(BlockId id) {
+        List<BlockRef> refs = new ArrayList<>(1);
+        for (Entry entry = first.get(id); entry != null; entry = entry.below()) {
+            refs.add(entry.ref);
+        }
+        return refs;
+    }
+
+    /** Valid bytes of the blocks that are in a tier. Looks at every block. */
+    long bytes(Tier tier) {
+        long bytes = 0;
+        for (Entry top : first.values()) {
+            bytes += top.in(tier) == null ? 0 : top.ref.length();
+        }
+        return bytes;
     }
 
     /** The fastest copy of each block, as they are at this moment. */

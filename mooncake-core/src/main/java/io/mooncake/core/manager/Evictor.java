@@ -266,7 +266,7 @@ final class Evictor {
     /** One block makes room for another, but of ranges a long one needs the room of many. */
     private boolean isTooLittleLeaving(Tier tier, long bytes) {
         int soon = departures.soon(tier);
-        long free = soon == 0 ? 0 : table.freeRanges(tier, false).bytes();
+        long free = soon == 0 ? 0 : table.tiers.freeRanges(tier, false).bytes();
         return soon == 0 || (hasRanges && departures.hasRoom(tier) && free + departures.soonBytes(tier) < bytes);
     }
 
@@ -417,8 +417,8 @@ final class Evictor {
         List<Entry> due = List.copyOf(sinking);
         sinking.clear();
         for (Entry entry : due) {
-            Entry now = table.blocks.get(entry.ref.id());
-            if (now != null && now.ref.version().equals(entry.ref.version())) {
+            Entry now = table.blocks.named(entry.ref);
+            if (now != null) {
                 // Where it is now, if it was moved.
                 now = now.in(entry.tier);
                 entry = now == null ? entry : now;

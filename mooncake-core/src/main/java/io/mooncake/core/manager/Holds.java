@@ -2,6 +2,11 @@ package io.mooncake.core.manager;
 
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.Hold;
+import io.mooncake.core.block.Tier;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.PriorityQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -30,6 +35,36 @@ final class Holds {
         if (ttlNs <= 0) {
             throw new MooncakeException(Kind.INVALID_ARGUMENT, "a time to live of " + ttlNs + " ns must be positive");
         }
+    }
+
+    /** {@link BlockManager#hold(List, Tier, long)}. */
+    Hold hold(List<BlockId> ids, Tier tier, long ttlNs) {
+        checkTtl(ttlNs);
+        List<Entry> held = new ArrayList<>(ids.size());
+        for (BlockId id : List.copyOf(ids)) {
+            Entry top = table.blocks.get(id);
+            Entry entry = top == null ? null : top.in(tier);
+            if (entry == null || !table.hold(entry)) {
+                break;
+            }
+            held.add(entry);
+        }
+        return begin(List.copyOf(held), ttlNs);
+    }
+
+    /** {@link BlockManager#hold(List, long)}. */
+    Hold hold(List<BlockRef> refs, long ttlNs) {
+        checkTtl(ttlNs);
+        List<Entry> held = new ArrayList<>(refs.size());
+        // Copied first: whatever is wrong with the list must show before anything is pinned.
+        for (BlockRef ref : List.copyOf(refs)) {
+            Entry entry = table.hold(ref);
+            if (entry == null) {
+                break;
+            }
+            held.add(entry);
+        }
+        return begin(List.copyOf(held), ttlNs);
     }
 
     /** Any thread: promises what the entries' pins keep. */

@@ -7,7 +7,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockWriter.Result;
 import io.mooncake.core.block.Version;
-import io.mooncake.core.manager.SlotTable.Published;
+import io.mooncake.core.manager.Publication.Published;
 import io.mooncake.core.transfer.Region;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;

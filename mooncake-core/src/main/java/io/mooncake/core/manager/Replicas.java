@@ -19,8 +19,8 @@ public final class Replicas {
     }
 
     private @Nullable Entry entry(BlockRef ref) {
-        Entry top = table.blocks.get(ref.id());
-        return top == null || !top.ref.version().equals(ref.version()) ? null : top.in(Tier.DRAM);
+        Entry top = table.blocks.named(ref);
+        return top == null ? null : top.in(Tier.DRAM);
     }
 
     /**

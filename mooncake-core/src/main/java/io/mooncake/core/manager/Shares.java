@@ -41,7 +41,7 @@ final class Shares {
             return 0;
         }
         double all = Arrays.stream(spaces).mapToDouble(Shares::bytes).sum();
-        long largest = table.largestSlotBytes(tier);
+        long largest = table.tiers.largestSlotBytes(tier);
         long blocks = (long) (part * all * cachedBlocks / slots / largest);
         return blocks * largest;
     }

@@ -1,21 +1,14 @@
 package io.mooncake.core.manager;
 
-import io.mooncake.core.base.Memory.HostMemory;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockState;
-import io.mooncake.core.block.BlockWriter.Result;
-import io.mooncake.core.block.FreeRanges;
 import io.mooncake.core.block.Tier;
-import io.mooncake.core.block.Version;
 import io.mooncake.core.pool.BlockPool;
 import io.mooncake.core.pool.GuardTable;
-import io.mooncake.core.pool.RangeBook;
-import io.mooncake.core.pool.Stored;
-import io.mooncake.core.transfer.UnitChecksums;
 import java.util.List;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -49,10 +42,7 @@ final class SlotTable {
     final ControlWords words;
     final MarkStack marks;
     final Copies blocks = new Copies();
-    final ForetoldUses foretold;
     final StreamEnds streamEnds = new StreamEnds();
-    /** The highest version counter of what was kept from before this process. */
-    final long storedCounter;
 
     private final LongSupplier nanoClock;
     private final Runnable onDue;
@@ -79,16 +69,8 @@ final class SlotTable {
         slots = first;
         words = new ControlWords(slots);
         marks = new MarkStack(slots);
-        foretold = new ForetoldUses(slots, config.counters());
         entries = new @Nullable Entry[slots];
         names = new @Nullable BlockId[slots];
-        long highest = 0;
-        for (Space space : spaces) {
-            for (Stored stored : space.pool().stored()) {
-                highest = Math.max(highest, adopt(space, stored));
-            }
-        }
-        storedCounter = highest;
     }
 
     void checkOpen() {
@@ -142,25 +124,6 @@ final class SlotTable {
         return false;
     }
 
-    FreeRanges freeRanges(Tier tier, boolean needsScratch) {
-        long free = 0;
-        long longest = 0;
-        for (Space space : spaces) {
-            RangeBook ranges = space.pool().tier() == tier ? space.pool().ranges() : null;
-            free += ranges == null ? 0 : ranges.freeBytes();
-            longest = ranges == null ? longest : Math.max(longest, ranges.longestFreeBytes());
-        }
-        return new FreeRanges(free, longest, needsScratch);
-    }
-
-    long largestSlotBytes(Tier tier) {
-        long largest = 0;
-        for (Space space : spaces) {
-            largest = space.pool().tier() == tier ? Math.max(largest, space.pool().largestSlotBytes()) : largest;
-        }
-        return largest;
-    }
-
     void giveBack(Lease lease) {
         free(lease.space(), lease.slot(), lease.generation(), BlockState.ALLOCATED);
         afterGiveBack();
@@ -176,6 +139,11 @@ final class SlotTable {
         mark(lease.slot());
     }
 
+    /** A slot has its block: before its word says WRITTEN, so that whoever has a pin finds the entry. */
+    void filled(Entry entry) {
+        entries[entry.slot] = entry;
+    }
+
     /** To FREE: the guard first, then the word, then the pool. */
     void free(Space space, int slot, long generation, BlockState from) {
         space.guards().freed(slot - space.first(), generation);
@@ -187,175 +155,9 @@ final class SlotTable {
         space.pool().release(slot - space.first());
     }
 
-    private IllegalStateException corrupt(int slot, String what) {
+    IllegalStateException corrupt(int slot, String what) {
         return new IllegalStateException("slot " + slot + " of node " + self + " was " + what + " but is "
                 + ControlWords.describe(words.get(slot)));
-    }
-
-    // ---- commit
-
-    /** What became of a slot that was sealed. The entry is that of the block in the table; held if that was asked for. */
-    record Published(Result result, Entry entry) {}
-
-    /**
-     * ALLOCATED to WRITTEN, then into the table by a higher version only.
-     *
-     * @param sameContent whether any version of the id has these bytes
-     */
-    Published publish(Lease lease, Version version, long validBytes, boolean held, boolean sameContent) {
-        sumUp(lease, validBytes);
-        Entry own = seal(lease, version, validBytes, held);
-        while (true) {
-            Entry there = blocks.putIfAbsent(own);
-            if (there == null) {
-                mark(own.slot);
-                return new Published(Result.WRITTEN, own);
-            }
-            int order = sameContent ? 0 : version.compareTo(there.ref.version());
-            if (order > 0) {
-                if (blocks.replace(there, own)) {
-                    mark(own.slot);
-                    retireAll(there, REPLACED);
-                    return new Published(Result.WRITTEN, own);
-                }
-            } else if (order == 0 && own.isFasterThan(there.tier)) {
-                if (comesAbove(own, there)) {
-                    return new Published(Result.WRITTEN, own);
-                }
-            } else if (!held || hold(there)) {
-                withdraw(own, held);
-                return new Published(order == 0 ? Result.ALREADY_WRITTEN : Result.SUPERSEDED, there);
-            } else if (ControlWords.state(words.get(there.slot)) == BlockState.WRITTEN) {
-                withdraw(own, held);
-                throw tooManyPins(there);
-            } else {
-                // A policy is evicting it: help, so as not to wait for the conductor.
-                removeCopy(there, REPLACED);
-            }
-        }
-    }
-
-    private Entry seal(Lease lease, Version version, long validBytes, boolean held) {
-        Space space = lease.space();
-        int slot = lease.slot();
-        long guard = space.guards().written(lease.localSlot(), lease.generation());
-        BlockRef ref = new BlockRef(lease.id(), version, self, space.region().id(), lease.offset(), validBytes,
-                lease.localSlot(), guard);
-        Entry entry = new Entry(lease, ref);
-        entries[slot] = entry;
-        words.brought(slot, nanoClock.getAsLong());
-        foretold.apply(lease.id(), slot, words);
-        if (held) {
-            words.holdBegins(slot);
-        }
-        if (!words.written(slot, lease.generation(), held ? 1 : 0)) {
-            throw corrupt(slot, "sealed");
-        }
-        return entry;
-    }
-
-    /** The sums of a block that the host can read, where the pool has a place for them. */
-    private static void sumUp(Lease lease, long validBytes) {
-        UnitChecksums checksums = lease.space().pool().checksums();
-        if (checksums == null) {
-            return;
-        }
-        if (lease.memory() instanceof HostMemory host) {
-            checksums.seal(lease.localSlot(), lease.offset(), host.segment().asSlice(0, validBytes));
-        } else {
-            checksums.clear(lease.localSlot());
-        }
-    }
-
-    /** The block is in a slower tier: it is in this one, too, from now on. False when it is not there any more. */
-    private boolean comesAbove(Entry own, Entry there) {
-        boolean same = own.ref.version().equals(there.ref.version());
-        if (!(same ? blocks.putAbove(there, own) : blocks.replace(there, own))) {
-            return false;
-        }
-        mark(own.slot);
-        if (!same) {
-            retireAll(there, REPLACED);
-        }
-        return true;
-    }
-
-    /**
-     * A block's copy goes on in another place of its pool. False, with the lease as it was, when it is not in the table any
-     * more. The conductor's.
-     */
-    boolean moved(Entry from, Lease lease) {
-        if (!names(from)) {
-            return false;
-        }
-        UnitChecksums checksums = lease.space().pool().checksums();
-        if (checksums != null) {
-            checksums.carry(lease.localSlot(), lease.offset(), from.localSlot());
-        }
-        Entry to = seal(lease, from.ref.version(), from.ref.length(), false);
-        words.inherits(to.slot, from.slot);
-        boolean goesOn = blocks.swap(from, to);
-        retire(goesOn ? from : to, goesOn ? MOVED : UNSEEN);
-        return true;
-    }
-
-    /**
-     * ALLOCATED to WRITTEN in one more tier, if the table has the version still: what somebody removed meanwhile does not come back. What a policy
-     * did, since nobody had used it there, goes on further up.
-     */
-    Published publishBeside(Lease lease, BlockRef source) {
-        if (!lease.space().isSlow()) {
-            // A file's are made as it is written.
-            sumUp(lease, lease.length());
-        }
-        Entry own = seal(lease, source.version(), lease.length(), false);
-        while (true) {
-            Entry top = blocks.get(lease.id());
-            boolean isGone = top == null
-                    ? !own.isFasterThan(source.tier()) || !wentByPolicy(source)
-                    : !top.ref.version().equals(source.version());
-            Entry there = top == null || isGone ? null : top.in(own.tier);
-            if (isGone || there != null) {
-                withdraw(own, false);
-                return there == null
-                        ? new Published(Result.SUPERSEDED, own)
-                        : new Published(Result.ALREADY_WRITTEN, there);
-            }
-            if (top == null
-                    ? blocks.putIfAbsent(own) == null
-                    : own.isFasterThan(top.tier) ? blocks.putAbove(top, own) : blocks.putBelow(own)) {
-                mark(own.slot);
-                return new Published(Result.WRITTEN, own);
-            }
-        }
-    }
-
-    /** Whether nobody but a policy took a copy away, as far as its slot tells. */
-    private boolean wentByPolicy(BlockRef ref) {
-        int slot = slotOf(ref);
-        long generation = ControlWords.word(GuardTable.generation(ref.guard()), BlockState.FREE, 0);
-        return slot != NONE && words.fate(slot) == 0
-                && ControlWords.generation(words.get(slot)) == ControlWords.generation(generation);
-    }
-
-    /** Takes in what a pool has kept from before this process. The highest version known of an id counts. */
-    private long adopt(Space space, Stored stored) {
-        Lease lease = lease(space, stored.slot(), stored.id(), stored.length());
-        Entry own = seal(lease, stored.version(), stored.length(), false);
-        Entry there = blocks.putIfAbsent(own);
-        if (there != null) {
-            boolean newer = own.ref.version().compareTo(there.ref.version()) > 0 && blocks.replace(there, own);
-            retire(newer ? there : own, UNSEEN);
-        }
-        mark(own.slot);
-        return stored.version().counter();
-    }
-
-    private void withdraw(Entry own, boolean held) {
-        if (held) {
-            endHold(own);
-        }
-        retire(own, UNSEEN);
     }
 
     // ---- pins and holds
@@ -392,8 +194,8 @@ final class SlotTable {
     /** Pins exactly what a reference names, if that is in the table or a hold keeps it. */
     @Nullable
     Entry pin(BlockRef ref) {
-        Entry entry = blocks.get(ref.id());
-        if (entry != null && entry.ref.version().equals(ref.version())) {
+        Entry entry = blocks.named(ref);
+        if (entry != null) {
             Entry below = entry.below();
             if (pinUsed(entry)) {
                 return entry;
@@ -461,9 +263,8 @@ final class SlotTable {
     /** Holds the version that a reference names, where it was, or wherever it is by now; null when it is not in the table any more. */
     @Nullable
     Entry hold(BlockRef ref) {
-        Entry top = blocks.get(ref.id());
-        boolean isHere = top != null && ref.node().equals(self) && top.ref.version().equals(ref.version());
-        Entry entry = top == null || !isHere ? null : top.nearest(ref);
+        Entry top = ref.node().equals(self) ? blocks.named(ref) : null;
+        Entry entry = top == null ? null : top.nearest(ref);
         while (entry != null && !hold(entry)) {
             // About to leave that tier, for one below.
             entry = entry.below();
@@ -481,14 +282,14 @@ final class SlotTable {
         }
     }
 
-    private MooncakeException tooManyPins(Entry entry) {
+    MooncakeException tooManyPins(Entry entry) {
         return new MooncakeException(Kind.IN_USE,
                 entry + " has all " + ControlWords.MAX_PINS
                         + " pins that a slot can have: close views and holds of it");
     }
 
     /** The slot that a reference of this node names, whatever is in it now. */
-    private int slotOf(BlockRef ref) {
+    int slotOf(BlockRef ref) {
         Space space = ref.node().equals(self) ? space(ref.region()) : null;
         return space == null || ref.guardIndex() >= space.pool().slots() ? NONE : space.first() + ref.guardIndex();
     }
@@ -560,14 +361,14 @@ final class SlotTable {
     }
 
     /** Nobody else changes a chain that the table does not name any more. */
-    private void retireAll(Entry first, long fate) {
+    void retireAll(Entry first, long fate) {
         retire(first, fate);
         for (Entry below = first.below(); below != null; below = below.below()) {
             retire(below, UNSEEN);
         }
     }
 
-    private void retire(Entry entry, long fate) {
+    void retire(Entry entry, long fate) {
         words.fate(entry.slot, fate);
         mark(entry.slot);
     }

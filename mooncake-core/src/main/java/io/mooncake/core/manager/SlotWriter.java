@@ -10,7 +10,7 @@ import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.block.Hold;
-import io.mooncake.core.manager.SlotTable.Published;
+import io.mooncake.core.manager.Publication.Published;
 import io.mooncake.core.pool.StreamOrder;
 import io.mooncake.core.pool.StreamOrder.Work;
 import java.lang.foreign.MemorySegment;

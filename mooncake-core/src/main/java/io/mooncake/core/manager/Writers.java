@@ -10,7 +10,7 @@ import io.mooncake.core.block.BlockWriter.Result;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.block.Tier;
 import io.mooncake.core.block.Version;
-import io.mooncake.core.manager.SlotTable.Published;
+import io.mooncake.core.manager.Publication.Published;
 import io.mooncake.core.pool.StreamOrder.Work;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,18 +23,20 @@ import org.jspecify.annotations.Nullable;
 final class Writers {
     private final ManagerConfig config;
     private final SlotTable table;
+    private final Publication publication;
     private final Holds holds;
     private final Caretaker caretaker;
     private final ConcurrentHashMap<BlockId, SlotWriter> byId = new ConcurrentHashMap<>();
     private final ConcurrentHashMap<BlockId, Reservation> reserved = new ConcurrentHashMap<>();
     private final AtomicLong lastCounter;
 
-    Writers(SlotTable table, ManagerConfig config, Holds holds, Caretaker caretaker) {
+    Writers(SlotTable table, Publication publication, ManagerConfig config, Holds holds, Caretaker caretaker) {
         this.table = table;
+        this.publication = publication;
         this.config = config;
         this.holds = holds;
         this.caretaker = caretaker;
-        lastCounter = new AtomicLong(table.storedCounter);
+        lastCounter = new AtomicLong(publication.storedCounter);
     }
 
     // ---- the right to write
@@ -215,7 +217,7 @@ final class Writers {
         }
         // What is here in a slower tier comes up by being written again.
         Version version = there != null && comesUp ? there.ref.version() : nextVersion(lease);
-        return count(table.publish(lease, version, validBytes, held, sameContent), Counter.BLOCKS_WRITTEN);
+        return count(publication.publish(lease, version, validBytes, held, sameContent), Counter.BLOCKS_WRITTEN);
     }
 
     Published publishReplica(Lease lease, Version version, @Nullable BlockRef own) {
@@ -241,14 +243,14 @@ final class Writers {
         Entry there = table.blocks.get(lease.id());
         boolean promoted = there != null && lease.isFasterThan(there.tier);
         if (own != null) {
-            return count(table.publishBeside(lease, own),
+            return count(publication.publishBeside(lease, own),
                     promoted ? Counter.BLOCKS_PROMOTED : Counter.BLOCKS_DEMOTED);
         }
         if (there != null && !promoted && there.ref.version().equals(version) && (!held || table.hold(there))) {
             table.giveBack(lease);
             return count(new Published(Result.ALREADY_WRITTEN, there), Counter.BLOCKS_REPLICATED);
         }
-        return count(table.publish(lease, version, lease.length(), held, false),
+        return count(publication.publish(lease, version, lease.length(), held, false),
                 promoted ? Counter.BLOCKS_PROMOTED : Counter.BLOCKS_REPLICATED);
     }
 
@@ -360,6 +362,6 @@ final class Writers {
                     "block " + id + " of " + length + " bytes: a block has at least 1 byte");
         }
         Bounds.check("block " + id + " in the largest slot of node " + table.self, 0, length,
-                table.largestSlotBytes(tier));
+                table.tiers.largestSlotBytes(tier));
     }
 }

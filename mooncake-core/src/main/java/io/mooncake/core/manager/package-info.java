@@ -2,9 +2,12 @@
  * This node's authority over its blocks: the table, control words, pins, holds, eviction.
  *
  * <pre>
- *   any thread   BlockManager ── allocate ─▶ Writers ─▶ SlotWriter | ReplicaWriter, of a Lease ── commit ─┐
- *                     │ acquire, hold: one lookup, one pin CAS                                            ▼
- *                     └──────────────▶ SlotTable: id ─▶ Entry (slot, generation), ControlWords, pools
+ *   any thread   BlockManager ── allocate ─▶ Writers ─▶ SlotWriter | ReplicaWriter, of a Lease ── commit ─▶ Publication: seals, puts in
+ *                     ├── acquire ─────▶ Views ─▶ PinnedView: one lookup, one pin CAS ────┐                    │
+ *                     ├── hold ────────▶ Holds ─▶ SlotHold: the same, without an address ─┤                    │
+ *                     ├── touch, hint ─▶ Uses: ticks beside the control words ────────────┤                    │
+ *                     │                                                                   ▼                    │
+ *                     └──────────────▶ SlotTable: id ─▶ Entry (slot, generation), ControlWords, pools ◀────────┘
  *   engines      GuardPins ───────────▶    │
  *                                          │ mark(slot): commit, replace, evict, last unpin, end of a hold, released
  *                                          ▼

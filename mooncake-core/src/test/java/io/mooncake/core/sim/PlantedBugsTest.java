@@ -49,7 +49,7 @@ class PlantedBugsTest {
         bugs.put("the guard is not raised at evict",
                 new Bug(new Planted().doesNothing("pool.GuardTable", "evicted"), 5));
         bugs.put("the control word is written before the guard at commit",
-                new Bug(new Planted().rewrite("manager.SlotTable", "seal", wordBeforeGuard()), 5));
+                new Bug(new Planted().rewrite("manager.Publication", "seal", wordBeforeGuard()), 5));
         bugs.put("a chunk is posted again while its former request is outstanding",
                 new Bug(new Planted().answers(RULES, "endsRequests", true), 2));
         bugs.put("a chunk of a broken lane is trusted",
@@ -131,7 +131,7 @@ class PlantedBugsTest {
 
     /** seal(lease, ...): what is to be written is only computed; the guard is stored after the word, and somebody looks in between. */
     private static CodeTransform wordBeforeGuard() {
-        ClassDesc table = ClassDesc.of("io.mooncake.core.manager.SlotTable");
+        ClassDesc publication = ClassDesc.of("io.mooncake.core.manager.Publication");
         ClassDesc lease = ClassDesc.of("io.mooncake.core.manager.Lease");
         ClassDesc space = ClassDesc.of("io.mooncake.core.manager.Space");
         ClassDesc guards = ClassDesc.of(GuardTable.class.getName());
@@ -152,7 +152,7 @@ class PlantedBugsTest {
             } else {
                 code.with(element)
                         .aload(0)
-                        .getfield(table, "nanoClock", clock)
+                        .getfield(publication, "nanoClock", clock)
                         .invokeinterface(clock, "getAsLong", number)
                         .pop2()
                         .aload(1)
