@@ -157,7 +157,8 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
 
     private int takeReads() {
         int taken = 0;
-        for (GuardedRead read; taken < READS_PER_CYCLE && (read = inbox.poll()) != null; taken++) {
+        int most = inbox.commandsDue(READS_PER_CYCLE);
+        for (GuardedRead read; taken < most && (read = inbox.poll()) != null; taken++) {
             begin(read);
         }
         for (Inbox.Death death = inbox.pollDeath(); death != null; death = inbox.pollDeath(), taken++) {
