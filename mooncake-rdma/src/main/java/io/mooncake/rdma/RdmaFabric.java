@@ -447,8 +447,13 @@ final class RdmaFabric implements Fabric {
 
     private static void report(NicUse use, Completion completion, Completions completions) {
         RdmaLane lane = use.lane(completion.queuePair());
-        if (lane != null && !lane.onCompleted(completion.cookie(), completion.isSuccess())) {
-            lane = null;
+        try {
+            if (lane != null && !lane.onCompleted(completion.cookie(), completion.isSuccess())) {
+                lane = null;
+            }
+        } catch (IllegalStateException freed) {
+            completions.onCompletion(completion.cookie(), RequestEnd.NO_DESTINATION);
+            return;
         }
         if (completion.isSuccess()) {
             completions.onCompletion(completion.cookie(), RequestEnd.OK);

@@ -269,8 +269,11 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         credits.onCompleted();
         LaneState lane = slot.lane();
         lane.onCompleted(slot.bytes);
-        if (end != RequestEnd.OK) {
-            lane.breakUp(null);
+        switch (end) {
+            case OK -> {
+            }
+            case FAILED, FLUSHED -> lane.breakUp(null);
+            case NO_DESTINATION -> finish(slot.read(), ReadStatus.REFUSED, slot.read().freed(null));
         }
         onEnded(table, slot, rules.hasArrived(end, lane.isOpen()));
         lane.destroyIfIdle();
