@@ -341,6 +341,27 @@ public abstract class TransferEngineContract {
         assertNothingLands(to);
     }
 
+    /** Also what was accepted before that was said and is still to be begun. */
+    @Test
+    public void shouldEndTheReadsOfADeadPeerHoweverManyOthersWait() {
+        assumeTrue(rig.needsOwner());
+        Source source = rig.source(owner, 4096);
+        Source elsewhere = rig.source(rig.side("another"), 4096);
+        Region into = reader.own(rig.filled(4096, FILL));
+        for (int i = 0; i < 1000; i++) {
+            reader.read(elsewhere, 0, 64, into);
+        }
+        Reading reading = reader.read(source, 0, 64, into);
+        rig.freeze(owner);
+        long saidNs = rig.nowNs();
+        reader.engine.onPeerDead(owner.id, "its host is on fire");
+
+        assertEquals(ReadStatus.UNREACHABLE, ended(reading).status);
+        assertTrue(reading.cause().getMessage().contains("its host is on fire"), reading.cause()::getMessage);
+        assertTrue(rig.nowNs() - saidNs <= rig.endBoundNs(), () -> rig.nowNs() - saidNs + " ns late");
+        rig.thaw(owner);
+    }
+
     @Test
     public void shouldEndTheReadsOfAPeerThatIsSaidToBeDead() {
         assumeTrue(rig.needsOwner());

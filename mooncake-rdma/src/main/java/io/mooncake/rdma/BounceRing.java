@@ -45,7 +45,11 @@ final class BounceRing implements AutoCloseable {
         return memory.localKey();
     }
 
-    /** Brings what has landed to where it goes. */
+    /**
+     * Brings what has landed to where it goes.
+     *
+     * @throws IllegalStateException when that was freed
+     */
     void copy(int place, Region destination, long offset, long bytes) {
         MemorySegment.copy(memory.segment, place * PLACE_BYTES, ((HostMemory) destination.memory()).segment(), offset,
                 bytes);

@@ -157,10 +157,10 @@ final class FrameQueue {
         writing = true;
     }
 
-    /** Posts what was sent and written; false when the card did not take all of it, after which the lane is of no use. */
+    /** Posts what was sent and written; false when the card did not take it, or may not do it, after which the lane is of no use. */
     boolean flush() {
-        int count = ring.filled();
-        return queuePair.post(ring) == count;
+        queuePair.post(ring);
+        return ring.refusal() == 0;
     }
 
     /** Gives the buffers back; the queue pair was destroyed before. */

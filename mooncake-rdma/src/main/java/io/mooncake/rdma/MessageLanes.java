@@ -2,6 +2,7 @@ package io.mooncake.rdma;
 
 import io.mooncake.core.base.Counter;
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.ControlChannel;
 import io.mooncake.core.transfer.Peer;
@@ -11,6 +12,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,6 +36,8 @@ final class MessageLanes {
     private final int mostPeers;
     /** By the peers' names; any thread. */
     private final ConcurrentHashMap<String, Outbox> outboxes = new ConcurrentHashMap<>();
+    /** To lives that are over, in the order of their ends; any thread. */
+    private final ConcurrentLinkedQueue<Outbox> dead = new ConcurrentLinkedQueue<>();
     private volatile boolean closed;
 
     private final List<OutgoingLane> outgoing = new ArrayList<>();
@@ -86,7 +90,7 @@ final class MessageLanes {
             return known;
         }
         boolean older = known != null && known.peer.id().incarnation() > id.incarnation();
-        if (older || (known == null && outboxes.size() >= mostPeers)) {
+        if (older || (known == null && outboxes.size() >= mostPeers && !forgetDead())) {
             return null;
         }
         Outbox made = new Outbox(peer);
@@ -95,6 +99,34 @@ final class MessageLanes {
             fabric.tell(() -> forget(known));
         }
         return there != null && there.peer.id().equals(id) ? there : null;
+    }
+
+    /** Makes room where a peer died: the one that did so first, to whom nothing is on its way any more. */
+    private boolean forgetDead() {
+        for (Outbox one; (one = dead.poll()) != null;) {
+            if (outboxes.remove(one.peer.id().name(), one)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Membership says that a life is over: a lane that nothing is sent by would never find out. The poller. */
+    void onDead(NodeId life) {
+        Outbox outbox = outboxes.get(life.name());
+        if (outbox == null || !outbox.peer.id().equals(life)) {
+            return;
+        }
+        MooncakeException cause = new MooncakeException(Kind.PEER_UNREACHABLE, "node " + life + " is dead");
+        OutgoingLane lane = outbox.lane;
+        if (lane != null) {
+            lane.onBroken(cause);
+        } else if (!outbox.isAway()) {
+            handOver(outbox, cause.getMessage());
+        }
+        if (outbox.end()) {
+            dead.add(outbox);
+        }
     }
 
     /** A later life of the peer is sent to. */

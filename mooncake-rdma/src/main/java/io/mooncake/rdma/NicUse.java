@@ -78,7 +78,13 @@ final class NicUse {
 
     private void report(Completion completion, Completions completions) {
         RdmaLane lane = byQueuePair.get(completion.queuePair());
-        boolean own = lane != null && lane.onCompleted(completion.cookie(), completion.isSuccess());
+        boolean own;
+        try {
+            own = lane != null && lane.onCompleted(completion.cookie(), completion.isSuccess());
+        } catch (IllegalStateException freed) {
+            completions.onCompletion(completion.cookie(), RequestEnd.NO_DESTINATION);
+            return;
+        }
         if (completion.isSuccess()) {
             completions.onCompletion(completion.cookie(), RequestEnd.OK);
             return;

@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
  *   open ──the lane cannot be had, or is lost──▶ away: what waited was handed over, in order; the peer's messages go by another engine
  * </pre>
  *
- * <p>It never comes back: a message by one engine could overtake an earlier one by another.
+ * <p>It never comes back: a message by one engine could overtake an earlier one by another. That of a life that is over is forgotten when there is no
+ * room for another one.
  */
 final class Outbox {
     private static final int MOST_MESSAGES = 1024;
@@ -32,6 +33,9 @@ final class Outbox {
     /** What carries them; the poller's. */
     @Nullable
     OutgoingLane lane;
+
+    /** Whether that life is said to be over; the poller's. */
+    private boolean over;
 
     private final ArrayDeque<Message> waiting = new ArrayDeque<>();
     private long waitingBytes;
@@ -58,6 +62,13 @@ final class Outbox {
         waiting.add(message);
         waitingBytes += message.bytes.length;
         return true;
+    }
+
+    /** That life is said to be over; false when it was said before. The poller. */
+    boolean end() {
+        boolean first = !over;
+        over = true;
+        return first;
     }
 
     /** Whether the poller has to be told that there are messages: once, until it looks. */

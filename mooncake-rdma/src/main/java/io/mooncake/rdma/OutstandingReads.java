@@ -68,6 +68,7 @@ final class OutstandingReads {
      * One has ended: that which was posted first. What has landed in the ring is where it goes when this returns.
      *
      * @return false when it is none of these: numbers of queue pairs come again, and a completion may be left of an earlier one
+     * @throws IllegalStateException when where it goes was freed; it has ended
      */
     boolean end(long cookie, boolean arrived) {
         if (size() == 0 || entries[(int) (first % entries.length)].cookie != cookie) {
@@ -99,14 +100,18 @@ final class OutstandingReads {
             direct.reads--;
         }
         BounceRing ring = entry.ring;
-        if (ring != null) {
-            if (arrived) {
-                ring.copy(entry.place, Objects.requireNonNull(entry.destination), entry.offset, entry.bytes);
-            }
-            ring.give(entry.place);
-        }
+        Region destination = entry.destination;
         entry.direct = null;
         entry.ring = null;
         entry.destination = null;
+        if (ring != null) {
+            try {
+                if (arrived) {
+                    ring.copy(entry.place, Objects.requireNonNull(destination), entry.offset, entry.bytes);
+                }
+            } finally {
+                ring.give(entry.place);
+            }
+        }
     }
 }

@@ -56,6 +56,9 @@ final class RdmaFabric implements Fabric {
     /** From the registrar, at most a few for each lane, region and card; and one for each outbox with messages. */
     private final ConcurrentLinkedQueue<Runnable> notices = new ConcurrentLinkedQueue<>();
 
+    /** For the registrar, however many commands wait. */
+    private final ConcurrentLinkedQueue<NodeId> dead = new ConcurrentLinkedQueue<>();
+
     // The poller's.
     private final List<Nic> nics;
     private final List<RdmaLane> unflushed = new ArrayList<>();
@@ -197,6 +200,9 @@ final class RdmaFabric implements Fabric {
     // ---- the registrar's
 
     private void look() {
+        for (NodeId life; (life = dead.poll()) != null;) {
+            served.onDead(life);
+        }
         served.look();
         cards.look();
     }
@@ -386,7 +392,8 @@ final class RdmaFabric implements Fabric {
 
     @Override
     public void onDead(NodeId life) {
-        registrar.offer(() -> served.onDead(life));
+        messages.onDead(life);
+        dead.add(life);
     }
 
     @Override

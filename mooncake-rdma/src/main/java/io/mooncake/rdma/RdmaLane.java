@@ -147,13 +147,16 @@ final class RdmaLane extends RequestedLane implements Lane {
             return;
         }
         int taken = open.post(ring);
-        if (taken < count) {
-            MooncakeException cause = new MooncakeException(Kind.PEER_UNREACHABLE,
-                    this + ": ibv_post_send took " + taken + " of " + count + " requests, errno " + ring.refusal());
-            for (int i = taken; i < count; i++) {
-                outstanding.dropLast();
-                fabric.onNotPosted(this, filled[i], cause);
-            }
+        if (ring.refusal() == 0) {
+            return;
+        }
+        // Also when it took all of them: whether they are done is unknown then.
+        String why = "ibv_post_send took " + taken + " of " + count + " requests, errno " + ring.refusal();
+        broken(Kind.PEER_UNREACHABLE, why);
+        MooncakeException cause = new MooncakeException(Kind.PEER_UNREACHABLE, this + ": " + why);
+        for (int i = taken; i < count; i++) {
+            outstanding.dropLast();
+            fabric.onNotPosted(this, filled[i], cause);
         }
     }
 

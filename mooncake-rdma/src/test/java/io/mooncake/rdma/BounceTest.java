@@ -12,6 +12,7 @@ import io.mooncake.rdma.sim.SimulatedTiming;
 import io.mooncake.rdma.verbs.WorkStatus;
 import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.EngineRig.Reading;
+import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.ArrayList;
 import java.util.List;
@@ -182,5 +183,32 @@ final class BounceTest {
         MemorySegment large = rig.filled(6 * MIB, FILL);
         assertReads(0, large, reader.own(large));
         assertReads(0, places.getFirst(), regions.getFirst());
+    }
+
+    /** Whoever frees memory that is read into has its read end, and nobody else's. */
+    @Test
+    void shouldEndTheReadsWhoseDestinationsWereFreed() {
+        MemorySegment warm = rig.filled(64, FILL);
+        assertReads(0, warm, reader.own(warm));
+        int before = card().registered();
+        long lost = reader.count(Counter.LANES_LOST);
+        for (int i = 0; i < 100; i++) {
+            Region into;
+            Reading freed;
+            try (Arena arena = Arena.ofShared()) {
+                into = reader.own(arena.allocate(4096));
+                freed = reader.read(owner, source, 0, 4096, into);
+                rig.cycle();
+            }
+            Reading other = reader.read(owner, source, 0, 64, reader.own(warm));
+            rig.until(() -> freed.ended() && other.ended());
+            assertEquals(ReadStatus.REFUSED, freed.status);
+            assertTrue(freed.cause().getMessage().contains("was freed before its region was closed"));
+            assertEquals(ReadStatus.OK, other.status);
+            into.close();
+        }
+        assertEquals(lost, reader.count(Counter.LANES_LOST));
+        assertManyShortReads();
+        assertEquals(before, card().registered(), "no place is lost");
     }
 }

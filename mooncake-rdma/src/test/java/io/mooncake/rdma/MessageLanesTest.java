@@ -249,4 +249,51 @@ final class MessageLanesTest {
         assertEquals(receiver.messages.size(), new HashSet<>(receiver.messages).size());
         assertFalse(receiver.messages.isEmpty());
     }
+
+    /** A lane that nothing is sent by breaks by nothing: who is dead is to be said. */
+    @Test
+    void shouldGiveBackTheLaneToAPeerThatIsDead() {
+        send("first");
+        assertAllArrive();
+        assertEquals(1, rig.host("sender").queuePairs());
+        rig.freeze(receiver);
+        sender.engine.onPeerDead(receiver.id, "its host is on fire");
+        rig.settle();
+        assertEquals(0, rig.host("sender").queuePairs());
+        assertFalse(isCarried());
+        rig.thaw(receiver);
+        send("it was not");
+        assertAllArrive();
+    }
+
+    /** Nodes come and go under ever new names: those that went take no place of those that come. */
+    @Test
+    void shouldCarryMessagesToNewPeersHoweverManyHaveDied() {
+        RdmaConfig.Limits limits = RdmaConfig.defaults().limits();
+        restart(new RdmaConfig.Limits(limits.reads(), 3, limits.served(), limits.memory()));
+        for (int i = 0; i < 8; i++) {
+            receiver = rig.side("one" + i);
+            sent.clear();
+            send("hello");
+            assertAllArrive();
+            assertTrue(isCarried(), receiver.id::toString);
+            rig.stop(receiver);
+            rig.sides().remove(receiver);
+            sender.engine.onPeerDead(receiver.id, "it has left");
+            rig.settle();
+        }
+    }
+
+    /** Whether what was posted is done is unknown then, and nothing says that it is not. */
+    @Test
+    void shouldLeaveALaneWhoseDoorbellFailed() {
+        send("first");
+        assertAllArrive();
+        card(rig, sender).failDoorbells(1);
+        send("may be lost");
+        rig.settle();
+        assertFalse(isCarried());
+        send("last");
+        rig.until(() -> receiver.messages.getLast().equals("sender:last"));
+    }
 }

@@ -439,4 +439,35 @@ final class RdmaFaultTest {
         assertTrue(down.getMessage().contains("sim0") && down.getMessage().contains("active"), down.getMessage());
         assertFalse(down.getMessage().contains("\n"));
     }
+
+    @Test
+    void shouldGiveBackTheLaneEndsOfADeadReaderHoweverBusyItIs() {
+        Region source = owner.register(rig.pattern(4096), Access.READABLE);
+        assertReads(source);
+        byte[] query = new byte[16];
+        query[0] = LaneMessages.VERSION;
+        for (int i = 0; i < 20_000; i++) {
+            rig.bus.deliver(reader.id, "owner", query);
+        }
+        assertTrue(owner.count(Counter.MESSAGES_DROPPED) > 0, "it has no room for more");
+        rig.freeze(reader);
+        rig.stop(reader);
+        rig.sides().remove(reader);
+        owner.engine.onPeerDead(reader.id, "not heard of");
+        rig.settle();
+        assertEquals(0, rig.host("owner").queuePairs());
+    }
+
+    /** The card says that it may do what it was given, or not: nobody waits for that until the lane stands still. */
+    @Test
+    void shouldReadAgainAtOnceWhenADoorbellFailed() {
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        assertReads(source);
+        long lost = reader.count(Counter.LANES_LOST);
+        long begunNs = rig.nowNs();
+        card(reader).failDoorbells(1);
+        assertReads(source);
+        assertEquals(lost + 1, reader.count(Counter.LANES_LOST));
+        assertTrue(rig.nowNs() - begunNs < EngineRig.SECOND_NS / 2, () -> rig.nowNs() - begunNs + " ns");
+    }
 }

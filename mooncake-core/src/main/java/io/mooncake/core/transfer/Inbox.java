@@ -26,6 +26,9 @@ public final class Inbox<C> {
     private final Tickets tickets;
     private final AtomicBoolean rung = new AtomicBoolean();
     private final ConcurrentLinkedQueue<Death> deaths = new ConcurrentLinkedQueue<>();
+    private final int capacity;
+    /** Deaths that were said when the poller began to take; the poller's. */
+    private int deathsDue;
 
     /**
      * A life of a peer is over.
@@ -41,6 +44,7 @@ public final class Inbox<C> {
      * @param capacity commands that may be accepted and not ended
      */
     public Inbox(int capacity) {
+        this.capacity = capacity;
         tickets = new Tickets(capacity);
         queue = new MpscVarHandleArrayQueue<>(Math.max(2, capacity));
     }
@@ -86,11 +90,27 @@ public final class Inbox<C> {
     }
 
     /**
-     * Takes the next death. Reads that were accepted before it was said are to be taken before.
+     * How many commands are to be taken before the next {@link #pollDeath}: what was accepted before a death was said ends with it, so all that
+     * stand here then are taken first.
+     *
+     * @param perCycle at most while nobody has died
+     * @return at most so many, fewer when there are none left
+     */
+    public int commandsDue(int perCycle) {
+        deathsDue = deaths.size();
+        return deathsDue == 0 ? perCycle : capacity;
+    }
+
+    /**
+     * Takes the next death that was said before {@link #commandsDue} was asked last.
      *
      * @return null when there is none
      */
     public @Nullable Death pollDeath() {
+        if (deathsDue == 0) {
+            return null;
+        }
+        deathsDue--;
         return deaths.poll();
     }
 

@@ -21,6 +21,7 @@ public final class SimulatedDevice {
     private long largestRegistration = Long.MAX_VALUE;
     private int nextStatus;
     private int postsRefused;
+    private int doorbellsFailing;
     private boolean queuesDead;
     private boolean dmaBufs;
     private String numaNode = "0";
@@ -205,6 +206,15 @@ public final class SimulatedDevice {
 
     boolean doublesWrites() {
         return writesDoubled;
+    }
+
+    /** The next batches are queued and never begun, and the post of each says that it failed. */
+    public void failDoorbells(int batches) {
+        doorbellsFailing = batches;
+    }
+
+    boolean takeFailedDoorbell() {
+        return doorbellsFailing > 0 && doorbellsFailing-- > 0;
     }
 
     boolean takeRefusal() {

@@ -491,6 +491,9 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
     @Override
     public int postSend(long qp, long first, long bad) {
         SimulatedQueuePair queuePair = get(qp, SimulatedQueuePair.class);
+        if (queuePair.domain.context.device.takeFailedDoorbell()) {
+            queuePair.standStill();
+        }
         for (long wr = first; wr != 0; wr = SimulatedMemory.ALL.get(ValueLayout.JAVA_LONG, wr + NEXT_WR)) {
             int error = queuePair.post(SimulatedMemory.ALL.asSlice(wr, 128));
             if (error != 0) {
@@ -498,7 +501,7 @@ public final class SimulatedProvider implements Provider, Provider.DataPath {
                 return -error;
             }
         }
-        return 0;
+        return queuePair.isStandingStill() ? -EIO : 0;
     }
 
     @Override

@@ -60,6 +60,7 @@ final class SimulatedQueuePair {
     private int firstExpected;
     private long retryNs;
     private boolean destroyed;
+    private boolean standing;
 
     SimulatedQueuePair(SimulatedDomain domain, SimulatedCompletionQueue sendQueue,
             SimulatedCompletionQueue receiveQueue, long handle, Sizes sizes, boolean signalAll) {
@@ -149,6 +150,15 @@ final class SimulatedQueuePair {
                 | Verbs.IBV_QP_SQ_PSN() | Verbs.IBV_QP_MAX_QP_RD_ATOMIC();
     }
 
+    /** Its doorbell is broken: from now on it takes requests, and begins none. */
+    void standStill() {
+        standing = true;
+    }
+
+    boolean isStandingStill() {
+        return standing && state == Verbs.IBV_QPS_RTS();
+    }
+
     /** Takes one work request; 0 or an errno. */
     int post(MemorySegment wr) {
         boolean ready = state == Verbs.IBV_QPS_RTS() || state == Verbs.IBV_QPS_ERR();
@@ -180,7 +190,7 @@ final class SimulatedQueuePair {
         request.planned = request.inline || covers(request) ? device().takeNextStatus() : LOCAL_PROTECTION;
         boolean fenced = (wr.get(ValueLayout.JAVA_INT, WR_FLAGS) & Verbs.IBV_SEND_FENCE()) != 0;
         request.heldBack = fenced && outstanding.size() > 1;
-        if (!request.heldBack) {
+        if (!request.heldBack && !standing) {
             network.inTurn(request.bytes.length, () -> begin(request, request.planned));
         }
         return 0;

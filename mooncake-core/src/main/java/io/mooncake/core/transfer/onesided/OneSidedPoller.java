@@ -157,7 +157,8 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
 
     private int takeReads() {
         int taken = 0;
-        for (GuardedRead read; taken < READS_PER_CYCLE && (read = inbox.poll()) != null; taken++) {
+        int most = inbox.commandsDue(READS_PER_CYCLE);
+        for (GuardedRead read; taken < most && (read = inbox.poll()) != null; taken++) {
             begin(read);
         }
         for (Inbox.Death death = inbox.pollDeath(); death != null; death = inbox.pollDeath(), taken++) {
@@ -268,8 +269,11 @@ final class OneSidedPoller implements Poller, Fabric.Completions {
         credits.onCompleted();
         LaneState lane = slot.lane();
         lane.onCompleted(slot.bytes);
-        if (end != RequestEnd.OK) {
-            lane.breakUp(null);
+        switch (end) {
+            case OK -> {
+            }
+            case FAILED, FLUSHED -> lane.breakUp(null);
+            case NO_DESTINATION -> finish(slot.read(), ReadStatus.REFUSED, slot.read().freed(null));
         }
         onEnded(table, slot, rules.hasArrived(end, lane.isOpen()));
         lane.destroyIfIdle();

@@ -1,6 +1,7 @@
 package io.mooncake.core.transfer.onesided;
 
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.ReadStatus;
 import java.util.Objects;
@@ -254,6 +255,12 @@ final class ReadProgress {
     void drop(Slot ended) {
         ended.state = Slot.State.WAITING;
         dropIdle();
+    }
+
+    /** Why it ends when its destination is gone, which was the caller's to keep. */
+    MooncakeException freed(@Nullable IllegalStateException seen) {
+        return new MooncakeException(Kind.ILLEGAL_STATE,
+                read() + ": the destination was freed before its region was closed", seen);
     }
 
     private void unlink(@Nullable Slot before, Slot slot) {

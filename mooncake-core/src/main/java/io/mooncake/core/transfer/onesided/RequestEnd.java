@@ -7,5 +7,7 @@ public enum RequestEnd {
     /** Failed; its lane is broken by that. */
     FAILED,
     /** Not carried out, because its lane is broken. */
-    FLUSHED
+    FLUSHED,
+    /** Carried out, but what it brought could not be copied to where it goes: that was freed. Its lane is as before. */
+    NO_DESTINATION
 }

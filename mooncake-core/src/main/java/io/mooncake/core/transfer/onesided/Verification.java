@@ -1,8 +1,6 @@
 package io.mooncake.core.transfer.onesided;
 
 import io.mooncake.core.base.Memory.HostMemory;
-import io.mooncake.core.base.MooncakeException;
-import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.transfer.GuardSource;
 import io.mooncake.core.transfer.GuardedRead;
 import io.mooncake.core.transfer.ReadStatus;
@@ -116,8 +114,7 @@ final class Verification {
             try {
                 undamaged = isNextUndamaged(read.read(), work);
             } catch (IllegalStateException e) {
-                poller.finish(read, ReadStatus.REFUSED, new MooncakeException(Kind.ILLEGAL_STATE,
-                        read.read() + ": the destination was freed before its region was closed", e));
+                poller.finish(read, ReadStatus.REFUSED, read.freed(e));
                 continue;
             }
             budget -= work.at - before;

@@ -156,7 +156,8 @@ final class TcpPoller implements Poller {
 
     private int takeCommands() {
         int taken = 0;
-        for (; taken < COMMANDS_PER_CYCLE; taken++) {
+        int most = inbox.commandsDue(COMMANDS_PER_CYCLE);
+        for (; taken < most; taken++) {
             Object command = inbox.poll();
             if (command == null) {
                 break;
