@@ -14,7 +14,6 @@ import io.mooncake.rdma.LaneMessage.Purpose;
 import io.mooncake.rdma.LaneMessage.Query;
 import io.mooncake.rdma.verbs.QueuePair;
 import io.mooncake.rdma.verbs.WorkRequestRing;
-import org.agrona.collections.Int2ObjectHashMap;
 
 /**
  * A queue pair by which this node reads from one process life of a peer. The poller posts; it destroys the queue pair itself where requests
@@ -22,7 +21,7 @@ import org.agrona.collections.Int2ObjectHashMap;
  */
 final class RdmaLane extends RequestedLane implements Lane {
     private final LaneListener listener;
-    private final Int2ObjectHashMap<RdmaRegion> regions = new Int2ObjectHashMap<>();
+    private final KnownRegions regions = new KnownRegions();
     private final WorkRequestRing ring;
     private final long[] filled;
     private final OutstandingReads outstanding;
@@ -67,7 +66,7 @@ final class RdmaLane extends RequestedLane implements Lane {
         }
         fabric.tell(() -> {
             if (!destroyed) {
-                known(keys.region()).answer(keys);
+                regions.answer(keys);
                 listener.onRegion(keys.region());
             }
         });
@@ -78,19 +77,15 @@ final class RdmaLane extends RequestedLane implements Lane {
         MooncakeException why = new MooncakeException(none.kind(), none.text());
         fabric.tell(() -> {
             if (!destroyed) {
-                known(none.region()).refuse(why);
+                regions.refuse(none.region(), why);
                 listener.onRegion(none.region());
             }
         });
     }
 
-    private RdmaRegion known(int region) {
-        return regions.computeIfAbsent(region, any -> new RdmaRegion());
-    }
-
     @Override
     public RemoteRegion region(int region) {
-        RdmaRegion known = known(region);
+        RdmaRegion known = regions.get(region);
         if (!known.isTold() && known.mustAsk(fabric.nowNs())) {
             known.onAsked(fabric.nowNs());
             if (!fabric.send(peer, new Query(number(), region))) {

@@ -55,6 +55,11 @@ final class RdmaRegion implements RemoteRegion {
         refusal = why;
     }
 
+    /** How many keys it has. */
+    int keys() {
+        return keys.length;
+    }
+
     /** Where the peer has a byte. */
     long address(Part part, long offset) {
         return offset + switch (part) {

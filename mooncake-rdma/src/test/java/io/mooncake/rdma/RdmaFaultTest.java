@@ -19,6 +19,7 @@ import io.mooncake.testing.EngineRig;
 import io.mooncake.testing.EngineRig.Guards;
 import io.mooncake.testing.EngineRig.Reading;
 import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -469,5 +470,46 @@ final class RdmaFaultTest {
         assertReads(source);
         assertEquals(lost + 1, reader.count(Counter.LANES_LOST));
         assertTrue(rig.nowNs() - begunNs < EngineRig.SECOND_NS / 2, () -> rig.nowNs() - begunNs + " ns");
+    }
+
+    /** What a peer says unasked, of however many regions, is forgotten again; reads under way wait until they know theirs anew. */
+    @Test
+    void shouldReadOnHoweverManyRegionsThePeerTellsOf() {
+        Region source = owner.register(rig.pattern(BYTES), Access.READABLE);
+        assertReads(source);
+        long lost = reader.count(Counter.LANES_LOST);
+        tellOfRegions(1_000_000, 4000);
+        rig.settle();
+        rig.network.timing(new SimulatedTiming(3_000_000, 3_000_000, 1_000_000, 4, 20_000, 50));
+        for (int round = 0; round < 60; round++) {
+            MemorySegment to = rig.filled(BYTES, FILL);
+            Region into = reader.own(to);
+            Reading reading = reader.read(owner, source, 0, BYTES, into);
+            for (int cycles = 0; cycles < 3 * round; cycles++) {
+                rig.cycle();
+            }
+            // Now or in one of the next rounds it is one too many.
+            tellOfRegions(2_000_000 + 1000 * round, 1000);
+            assertEquals(ReadStatus.OK, ended(reading).status, () -> reading.cause().getMessage());
+            assertTrue(EngineRig.holdsPattern(to, 0, BYTES, 0));
+            into.close();
+        }
+        assertEquals(lost, reader.count(Counter.LANES_LOST));
+    }
+
+    private void tellOfRegions(int first, int count) {
+        for (int region = first; region < first + count; region++) {
+            for (long lane = 1; lane <= RdmaRig.config().window().lanes(); lane++) {
+                rig.bus.deliver(owner.id, "reader",
+                        bytes(new LaneMessage.NoRegion(lane, region, Kind.UNAUTHORIZED, "none")));
+            }
+        }
+    }
+
+    private static byte[] bytes(LaneMessage message) {
+        ByteBuffer encoded = LaneMessages.encode(message);
+        byte[] bytes = new byte[encoded.remaining()];
+        encoded.get(bytes);
+        return bytes;
     }
 }

@@ -175,8 +175,8 @@ public final class Context extends NativeObject {
         };
     }
 
-    /** Ends {@link #awaitEvent}, now or the next one. Any thread. */
-    public void wakeup() {
+    /** Ends {@link #awaitEvent}, now or the next one. Any thread, also while it is closed: its descriptor may be another file's from then on. */
+    public synchronized void wakeup() {
         if (!isClosed()) {
             VerbsException.check(provider.signal(eventFd), "write", "eventfd of " + this);
         }

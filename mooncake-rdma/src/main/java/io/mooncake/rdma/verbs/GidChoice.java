@@ -1,5 +1,6 @@
 package io.mooncake.rdma.verbs;
 
+import java.net.InetAddress;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -9,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * Which GID of a port its queue pairs use, and why. A pure rule over the table as it is now; asked again when the port says that the table
  * changed. Immutable.
  *
- * <p>On Ethernet: RoCE version 2 before version 1, IPv4 before IPv6, routable before link-local, then the lowest index. On InfiniBand: the
+ * <p>On Ethernet: RoCE version 2 before version 1, routable before link-local, IPv4 before IPv6, then the lowest index. On InfiniBand: the
  * lowest index that is not link-local, else the lowest.
  *
  * @param gid the choice
@@ -26,17 +27,27 @@ public record GidChoice(Gid gid, String reason) {
      * Applies the rule.
      *
      * @param gids the port's table without its empty entries
-     * @param wanted an index or an address that is to be taken, or null for the rule
+     * @param wanted an index or an address, in any of its forms, that is to be taken, or null for the rule
      * @return empty when the table is empty, or holds nothing of what is wanted
      */
     public static Optional<GidChoice> of(List<Gid> gids, @Nullable String wanted) {
         if (wanted != null) {
+            String address = canonical(wanted);
             return gids.stream()
-                    .filter(gid -> gid.address().equals(wanted) || Integer.toString(gid.index()).equals(wanted))
+                    .filter(gid -> gid.address().equals(address) || Integer.toString(gid.index()).equals(wanted))
                     .min(BEST_FIRST)
                     .map(gid -> new GidChoice(gid, "asked for by " + wanted));
         }
         return gids.stream().min(BEST_FIRST).map(gid -> new GidChoice(gid, reason(gid)));
+    }
+
+    /** An address in the form of {@link Gid#address}; what is none as it is. */
+    private static String canonical(String text) {
+        try {
+            return InetAddress.ofLiteral(text).getHostAddress();
+        } catch (IllegalArgumentException none) {
+            return text;
+        }
     }
 
     private static String reason(Gid gid) {

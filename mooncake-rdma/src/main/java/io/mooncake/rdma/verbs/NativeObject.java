@@ -93,27 +93,35 @@ abstract sealed class NativeObject implements AutoCloseable permits Context, Pro
     /**
      * Destroys it. A second time nothing happens.
      *
-     * @throws VerbsException EBUSY, naming what must be closed first; or what the library says. Then it stays open.
+     * @throws VerbsException EBUSY, naming what must be closed first; or what the library says. Then it stays open, unless it was only what
+     *     belongs to it that was not closed well.
      */
     @Override
     public final void close() {
-        synchronized (this) {
+        try {
+            destroyOnce();
+        } finally {
             if (closed) {
-                return;
+                leaveParents();
             }
-            if (!children.isEmpty()) {
-                throw new VerbsException(destroyCall(), name, Errno.EBUSY, "close first: " + children.stream()
-                        .limit(NAMED_CHILDREN)
-                        .map(NativeObject::toString)
-                        .collect(Collectors.joining(", ", "", children.size() > NAMED_CHILDREN
-                                ? " and " + (children.size() - NAMED_CHILDREN) + " more"
-                                : "")));
-            }
-            VerbsException.check(destroy(handle), destroyCall(), name);
-            closed = true;
-            release();
         }
-        leaveParents();
+    }
+
+    private synchronized void destroyOnce() {
+        if (closed) {
+            return;
+        }
+        if (!children.isEmpty()) {
+            throw new VerbsException(destroyCall(), name, Errno.EBUSY, "close first: " + children.stream()
+                    .limit(NAMED_CHILDREN)
+                    .map(NativeObject::toString)
+                    .collect(Collectors.joining(", ", "", children.size() > NAMED_CHILDREN
+                            ? " and " + (children.size() - NAMED_CHILDREN) + " more"
+                            : "")));
+        }
+        VerbsException.check(destroy(handle), destroyCall(), name);
+        closed = true;
+        release();
     }
 
     @Override

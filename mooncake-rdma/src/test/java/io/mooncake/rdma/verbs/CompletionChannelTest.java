@@ -1,6 +1,7 @@
 package io.mooncake.rdma.verbs;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.mooncake.rdma.sim.SimulatedNetwork;
 import io.mooncake.rdma.sim.SimulatedProvider;
@@ -54,5 +55,29 @@ final class CompletionChannelTest {
             made.wakeup();
             assertEquals("closeEventFd", calls.getLast(), "nobody writes it any more");
         }
+    }
+
+    /** Its descriptor is gone whatever the kernel says: what it was made of can be closed. */
+    @Test
+    void shouldKeepNothingOpenWhenItsDescriptorIsNotClosedWell() {
+        SimulatedProvider host = new SimulatedNetwork(new VirtualTime(), 1).host("host");
+        host.addDevice("sim0", 0x0A4D_0001);
+        AtomicReference<String> failing = new AtomicReference<>("closeEventFd");
+        Provider provider = (Provider) Proxy.newProxyInstance(Provider.class.getClassLoader(),
+                new Class<?>[]{Provider.class}, (self, method, arguments) -> {
+                    try {
+                        Object result = method.invoke(host, arguments);
+                        return method.getName().equals(failing.get()) ? (Object) (-Errno.EIO) : result;
+                    } catch (InvocationTargetException e) {
+                        throw e.getCause();
+                    }
+                });
+        Context context = Device.list(provider).getFirst().open();
+        CompletionChannel channel = context.newCompletionChannel();
+        assertThrows(VerbsException.class, channel::close);
+        failing.set("");
+        channel.close();
+        context.close();
+        assertEquals("", host.leftovers());
     }
 }

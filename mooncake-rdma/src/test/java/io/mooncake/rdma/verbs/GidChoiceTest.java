@@ -83,6 +83,19 @@ class GidChoiceTest {
         assertEquals(-1, chosen(ETHERNET, "7"));
     }
 
+    /** Addresses of version 6 have several forms: the short one, and the long one that the kernel and ibv_devinfo show. */
+    @Test
+    void shouldTakeAnAddressInEveryForm() {
+        assertEquals(4, chosen(ETHERNET, "2001:db8::7"));
+        assertEquals(4, chosen(ETHERNET, "2001:0DB8:0000:0000:0000:0000:0000:0007"));
+        assertEquals(1, chosen(ETHERNET, "fe80::1"));
+        assertEquals(6, chosen(ETHERNET, "::ffff:10.0.1.7"));
+        assertEquals(6, chosen(ETHERNET, "0000:0000:0000:0000:0000:ffff:0a00:0107"));
+        assertEquals(-1, chosen(ETHERNET, "2001:db8::8"));
+        assertEquals(-1, chosen(ETHERNET, "localhost"));
+        assertEquals(-1, chosen(ETHERNET, ""));
+    }
+
     @Test
     void shouldSayWhy() {
         assertEquals("RoCE version 2, IPv4", GidChoice.of(ETHERNET, null).orElseThrow().reason());

@@ -12,7 +12,7 @@ public interface Lane {
      * asked from the peer, see {@link LaneListener#onRegion}.
      *
      * @param number the peer's number of the region
-     * @return one object as long as the lane knows the region
+     * @return one object as long as the lane knows the region; it may forget regions, and asks anew then
      */
     RemoteRegion region(int number);
 

@@ -272,6 +272,14 @@ final class PeerPaths {
         }
         GuardedRead asked = read.read();
         RemoteRegion region = lane.lane().region(asked.region());
+        if (!region.isAnswered()) {
+            return false; // Forgotten since the chunks were posted.
+        }
+        MooncakeException refused = refusal(asked, region);
+        if (refused != null) {
+            poller.finish(read, ReadStatus.REFUSED, refused);
+            return false;
+        }
         boolean guarded = asked.guardOffset() != GuardedRead.NO_GUARD;
         Slot proof = poller.proofs().take(read);
         // What has no guard is proven by a READ that succeeds on the same lane, whatever it reads.
