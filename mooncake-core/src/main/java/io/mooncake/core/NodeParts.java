@@ -342,6 +342,6 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     /** What pulls need of this. */
     PullContext pulls(PrefetchBudget prefetches, @Nullable HotReplicas hot) {
         return new PullContext(life, sources, conductor, events, nodeEvents, counters,
-                new SharedPulls(conductor::wakeup), new ReplicaSteps(blocks, life.id), control, prefetches, hot);
+                new SharedPulls(conductor::pullEnded), new ReplicaSteps(blocks, life.id), control, prefetches, hot);
     }
 }
