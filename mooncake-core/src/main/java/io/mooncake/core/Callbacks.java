@@ -21,7 +21,8 @@ import org.slf4j.LoggerFactory;
  * rejects. In INVOKER there is no thread: {@link #runDue()} is part of the node's duty cycle.
  *
  * <p>A transfer's callback cannot be refused: transfers are linked through themselves. Events and messages are bounded and dropped
- * beyond; their numbers show the gap.
+ * beyond; their numbers show the gap. Of those that the close itself causes none is dropped: no later one would show it, and there are no
+ * more than blocks.
  */
 final class Callbacks implements AutoCloseable, Runnable {
     private static final Logger LOG = LoggerFactory.getLogger(Callbacks.class);
@@ -36,6 +37,7 @@ final class Callbacks implements AutoCloseable, Runnable {
     private final Counters counters;
     private final @Nullable Executor executor;
     private final @Nullable Thread thread;
+    private volatile boolean closing;
     private volatile boolean closed;
 
     Callbacks(String node, @Nullable Executor executor, @Nullable ThreadFactory threads, Counters counters) {
@@ -60,7 +62,7 @@ final class Callbacks implements AutoCloseable, Runnable {
         if (closed) {
             return false;
         }
-        if (queued.incrementAndGet() > MAX_QUEUED) {
+        if (queued.incrementAndGet() > MAX_QUEUED && !closing) {
             queued.decrementAndGet();
             return false;
         }
@@ -86,6 +88,11 @@ final class Callbacks implements AutoCloseable, Runnable {
             }
         }
         runDue();
+    }
+
+    /** The node is closing and its agents have ended: what comes from now on is the last of it, and is not refused. */
+    void beginClosing() {
+        closing = true;
     }
 
     /** INVOKER: hands on what is due, in the owning thread; else that is the own thread's. */

@@ -5,7 +5,6 @@ import io.mooncake.core.base.LinkedStack.Link;
 import io.mooncake.core.base.NodeId;
 import io.mooncake.core.block.Hold;
 import io.mooncake.core.manager.BlockManager;
-import java.util.ArrayDeque;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongToIntFunction;
 import org.agrona.concurrent.Agent;
@@ -30,7 +29,7 @@ final class Conductor implements Agent {
     private final SpaceReport space;
     private final Runnable wakeup;
     private final LinkedStack<Part> taken = new LinkedStack<>();
-    private final ArrayDeque<Part> waiting = new ArrayDeque<>();
+    private final WaitingParts waiting = new WaitingParts((part, nowNs) -> part.pull.retry(part, nowNs));
     private final AtomicLong asked = new AtomicLong();
     private volatile long answered;
     private volatile LongToIntFunction others = nowNs -> 0;
@@ -74,7 +73,13 @@ final class Conductor implements Agent {
 
     /** A part that the conductor is retrying has to wait again: no work, no wake-up, else waiting would be spinning. */
     void takeBack(Part part) {
-        waiting.add(part);
+        waiting.add(part, life.nowNs());
+    }
+
+    /** Any thread: a pull is over that parts wait for here. */
+    void pullEnded() {
+        waiting.onPullEnded();
+        wakeup.run();
     }
 
     /** A number that {@link #hasAnswered} once everything marked before the call is announced. */
@@ -95,7 +100,7 @@ final class Conductor implements Agent {
         long nowNs = life.nowNs();
         int work = takeIn() + blocks.doWork(nowNs) + holds.look(nowNs) + costs.announce(nowNs)
                 + space.announce(nowNs) + others.applyAsInt(nowNs);
-        retry(nowNs);
+        waiting.look(nowNs);
         if (answered != tickets && blocks.isCaughtUp()) {
             answered = tickets;
             work++;
@@ -113,17 +118,10 @@ final class Conductor implements Agent {
             } else if (closed) {
                 part.pull.retry(part, life.nowNs());
             } else {
-                waiting.add(part);
+                waiting.add(part, life.nowNs());
             }
         }
         return work;
-    }
-
-    private void retry(long nowNs) {
-        for (int left = waiting.size(); left > 0; left--) {
-            Part part = waiting.remove();
-            part.pull.retry(part, nowNs);
-        }
     }
 
     /** The pollers are closed before: what they gave up is here now. */
@@ -131,7 +129,7 @@ final class Conductor implements Agent {
     public void onClose() {
         closed = true;
         takeIn();
-        retry(life.nowNs());
+        waiting.close(life.nowNs());
         int _ = others.applyAsInt(life.nowNs());
     }
 

@@ -344,6 +344,7 @@ public final class Node implements AutoCloseable {
             if (first) {
                 leave();
                 agents.close();
+                parts.callbacks().beginClosing();
             }
         }
         try {

@@ -342,7 +342,7 @@ record NodeParts(Life life, Counters counters, Waits waits, Callbacks callbacks,
     /** What pulls need of this. */
     PullContext pulls(PrefetchBudget prefetches, @Nullable HotReplicas hot) {
         return new PullContext(life, sources, conductor, new SourceFaults(life, blocks, events, nodeEvents),
-                new PullCounters(counters, life.id, hot), new SharedPulls(conductor::wakeup),
+                new PullCounters(counters, life.id, hot), new SharedPulls(conductor::pullEnded),
                 new ReplicaSteps(sources, life.id), control, prefetches);
     }
 }

@@ -13,6 +13,7 @@ import io.mooncake.core.transfer.Region;
 import io.mooncake.core.transfer.TransferEngine;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +21,8 @@ import org.jspecify.annotations.Nullable;
  * submitting thread, then an engine, then perhaps the conductor, never two at a time.
  */
 final class Part {
+    static final int IN_NO_HEAP = -1;
+
     final Pull pull;
     final Piece piece;
     final GuardedRead read;
@@ -65,12 +68,24 @@ final class Part {
     volatile @Nullable TransferEngine engine;
     /** In the stack of what the conductor is to look at. */
     final Link<Part> link = new Link<>(this);
+    /** In the stack of those that nobody wants any more, and whether it is there. */
+    final Link<Part> givenUpLink = new Link<>(this);
+    final AtomicBoolean givenUp = new AtomicBoolean();
+    /** Where it waits, and with whom; the conductor's. */
+    volatile @Nullable WaitingParts waitsIn;
+    @Nullable
+    PartRing ring;
+    @Nullable
+    Part next;
+    @Nullable
+    Part previous;
+    int heapIndex = IN_NO_HEAP;
 
-    Part(Pull pull, PullContext node, Piece piece, int index) {
+    Part(Pull pull, Piece piece, int index, PeerCosts costs, Life life) {
         this.pull = pull;
         this.piece = piece;
         read = new GuardedRead(pull, index);
-        timer = new ReadTimer(node.sources().costs(), node.life(), read);
+        timer = new ReadTimer(costs, life, read);
     }
 
     int index() {
@@ -129,6 +144,10 @@ final class Part {
                 shared.end(mine);
             }
             reading.abort(read);
+        }
+        WaitingParts waiting = waitsIn;
+        if (waiting != null) {
+            waiting.giveUp(this);
         }
     }
 

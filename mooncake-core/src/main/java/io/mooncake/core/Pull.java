@@ -50,7 +50,7 @@ final class Pull implements TransferWork, ReadListener {
         this.ahead = ahead;
         parts = new Part[pieces.size()];
         for (int i = 0; i < parts.length; i++) {
-            parts[i] = new Part(this, node, pieces.get(i), i);
+            parts[i] = new Part(this, pieces.get(i), i, node.sources().costs(), node.life());
         }
     }
 

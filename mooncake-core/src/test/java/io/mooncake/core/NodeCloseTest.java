@@ -10,6 +10,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.mooncake.core.base.MooncakeException;
 import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockId;
+import io.mooncake.core.block.BlockRef;
+import io.mooncake.core.block.BlockWriter;
 import io.mooncake.core.transfer.Region;
 import java.time.Duration;
 import java.util.List;
@@ -20,12 +22,14 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 /** Closing a node: by whom, how often, at which moment, and with whatever around it that fails. */
 class NodeCloseTest {
     private static final BlockId ID = BlockId.of("k");
+    private static final int MORE_THAN_QUEUED = 70_000;
 
     /** Makes daemon threads and remembers them. */
     private static final class Threads implements ThreadFactory {
@@ -141,6 +145,59 @@ class NodeCloseTest {
             node.close();
             assertNotEquals(Thread.currentThread(), evicted.poll(20, TimeUnit.SECONDS));
             listening.close();
+        }
+    }
+
+    /** More than the callbacks' queue holds, while the one before is still at work. */
+    @Test
+    void listenersHearOfEveryEvictionOfTheClose() throws Exception {
+        CountDownLatch goOn = new CountDownLatch(1);
+        CountDownLatch heard = new CountDownLatch(MORE_THAN_QUEUED);
+        try (TestNodes nodes = new TestNodes()) {
+            Node node = nodes.start("a",
+                    builder -> builder.blockSize(64).poolSize(64L * MORE_THAN_QUEUED));
+            for (int i = 0; i < MORE_THAN_QUEUED; i++) {
+                try (BlockWriter writer = node.store().allocate(BlockId.of("k" + i), 64)) {
+                    BlockRef _ = writer.commit();
+                }
+            }
+            TestNodes.announced(node);
+            BlockStore.Subscription listening = node.store().events(event -> {
+                await(goOn);
+                if (event.kind() == BlockEvent.Kind.EVICTED) {
+                    heard.countDown();
+                }
+            });
+            node.close();
+            goOn.countDown();
+            await(heard);
+            listening.close();
+        }
+    }
+
+    @Test
+    void everyCallbackIsCalledOnceHoweverManyWaitAtTheClose() throws Exception {
+        CountDownLatch goOn = new CountDownLatch(1);
+        CountDownLatch called = new CountDownLatch(MORE_THAN_QUEUED);
+        AtomicIntegerArray calls = new AtomicIntegerArray(MORE_THAN_QUEUED);
+        try (TestNodes nodes = new TestNodes()) {
+            Node node = nodes.start("a");
+            for (int i = 0; i < MORE_THAN_QUEUED; i++) {
+                int number = i;
+                // Nobody has the block, so each is done at once.
+                node.store().prepare(List.of(Piece.replica(ID)), TransferOptions.DEFAULT.withCallback(transfer -> {
+                    await(goOn);
+                    if (calls.incrementAndGet(number) == 1) {
+                        called.countDown();
+                    }
+                })).submit();
+            }
+            node.close();
+            goOn.countDown();
+            await(called);
+            for (int i = 0; i < MORE_THAN_QUEUED; i++) {
+                assertEquals(1, calls.get(i), "callback of transfer " + i);
+            }
         }
     }
 

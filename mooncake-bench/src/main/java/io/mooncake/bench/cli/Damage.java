@@ -13,6 +13,8 @@ import org.jspecify.annotations.Nullable;
 /** The memory of a node's pool, such that a bit in it can be damaged past the store, as by a fault of the machine. One thread. */
 final class Damage implements MemorySource {
     private static final int BIT = 0x10;
+    /** Of a number of four bytes, and of the second one of two: there the bit is the exponent's, so that no tolerance hides it. */
+    private static final int TOP_BYTE = 3;
 
     private final MemorySource source = MemorySource.anonymous();
     /** The largest that was asked for; null = the pool lies elsewhere. */
@@ -38,7 +40,7 @@ final class Damage implements MemorySource {
         if (memory == null || here.isEmpty()) {
             return 0;
         }
-        long at = here.get().offset() + here.get().length() / 2 + 1;
+        long at = here.get().offset() + here.get().length() / 2 + TOP_BYTE;
         memory.set(ValueLayout.JAVA_BYTE, at, (byte) (memory.get(ValueLayout.JAVA_BYTE, at) ^ BIT));
         return 1;
     }

@@ -6,6 +6,7 @@ import io.mooncake.bench.cli.DisaggRun.Settings;
 import io.mooncake.bench.engine.EngineChoice;
 import io.mooncake.bench.engine.EngineChoice.Kind;
 import io.mooncake.bench.engine.FirstToken;
+import io.mooncake.core.NodeConfig;
 import io.mooncake.core.ThreadingMode;
 import io.mooncake.core.base.ByteSize;
 import java.io.IOException;
@@ -161,6 +162,11 @@ final class DisaggCommand implements Callable<Integer> {
             throw new BadInputException("--by = layers: engine " + EngineOptions.name(engine.kind())
                     + " has no pages that others may write into; use --engine jlama");
         }
+        NodeSettings both = nodes.settings(ThreadingMode.SHARED).serving();
+        if (by == By.LAYERS && both.applyTo(NodeConfig.builder("disagg")).build().pool().checksums()) {
+            throw new BadInputException("--by = layers: a piece of a layer is compared with no checksum, so with"
+                    + " pool.checksums = on blocks come whole; use --by tcp, or leave pool.checksums off");
+        }
         Json.checkWritable(engine.json());
         EngineChoice choice = engine.choice(blockTokens);
         EngineOptions.checkFits(choice, "--tokens = " + tokens + " and --generate = " + generate,
@@ -170,7 +176,7 @@ final class DisaggCommand implements Callable<Integer> {
                     + " with so small a model, which has only " + choice.vocabulary() + " tokens; use --model small");
         }
         return new Settings(choice, engine.models(), by,
-                nodes.settings(ThreadingMode.SHARED).serving(), prompts + warmUp, tokens, prefix, generate,
+                both, prompts + warmUp, tokens, prefix, generate,
                 engine.seed());
     }
 

@@ -54,7 +54,8 @@ public final class EngineAdapter {
 
     /**
      * An engine that has blocks read straight into its own pages, layer by layer, and begins to compute when the first layer is there. They leave
-     * no replica. Only where all of a prompt's blocks are to be had, and the engine can.
+     * no replica. Only where all of a prompt's blocks are to be had, and the engine can; and not where the node has checksums: a piece of a layer
+     * is compared with none, so blocks come whole there.
      *
      * @param engine computes
      * @param node that has the engine
@@ -93,7 +94,7 @@ public final class EngineAdapter {
      */
     @Nullable
     LayeredPull beginByLayers(List<BlockId> ids, Engine.Context context, Tally tally) {
-        if (node == null || !(context instanceof Engine.LayeredContext layered)) {
+        if (node == null || node.config().pool().checksums() || !(context instanceof Engine.LayeredContext layered)) {
             return null;
         }
         long began = System.nanoTime();

@@ -22,31 +22,33 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Prefill in one JVM, decode in another one, with an engine that computes the same bits on both. */
+/** Prefill in one JVM, decode in another one: what came is used, what did not is computed, and the answer is what it is without the other one. */
 @Timeout(300)
 abstract class DisaggSuite {
+    static final int BLOCKS = 7;
+    static final int GENERATE = 4;
     private static final int BLOCK_TOKENS = 8;
-    private static final int BLOCKS = 7;
     private static final int TOKENS = BLOCKS * BLOCK_TOKENS + 3;
-    private static final int GENERATE = 4;
 
     /** Which engine. */
     abstract Kind kind();
 
-    private Settings settings(By by) {
+    final Settings settings(By by) {
         return settings(by, Map.of());
     }
 
-    private Settings settings(By by, Map<String, String> nodes) {
+    final Settings settings(By by, Map<String, String> nodes) {
         return new Settings(new EngineChoice(kind(), Model.TINY, BLOCK_TOKENS, 3), null, by,
                 new NodeSettings(ThreadingMode.SHARED, IdleMode.PARK, nodes), 8, TOKENS, 0, GENERATE, 3);
     }
 
-    private static void assertAnswers(Answer alone, int here, int pulled, int computed, Answer shared) {
+    /** As the decode process answers alone, with so many blocks from where they are to be. */
+    static void assertAnswers(DisaggRun run, Answer alone, List<Integer> herePulledComputed, Answer shared) {
         FirstToken first = shared.firstToken();
-        assertEquals(List.of(here, pulled, computed), List.of(first.here(), first.pulled(), first.computed()),
+        assertEquals(herePulledComputed, List.of(first.here(), first.pulled(), first.computed()),
                 "blocks here, pulled, computed");
-        assertEquals(0, alone.distance(shared), "distance of the logits");
+        float distance = alone.distance(shared);
+        assertTrue(distance <= run.decode().tolerance(), () -> "logits are " + distance + " apart");
         assertTrue(alone.sameTokens(shared));
     }
 
@@ -60,7 +62,7 @@ abstract class DisaggSuite {
                 FirstToken first = round.shared().firstToken();
                 // What is used in place may be either: the other's memory is not mapped here yet when it is asked for first.
                 int here = by == By.VIEW ? first.here() : 0;
-                assertAnswers(round.alone(), here, BLOCKS - here, 0, round.shared());
+                assertAnswers(run, round.alone(), List.of(here, BLOCKS - here, 0), round.shared());
             }
         }
     }
@@ -79,7 +81,7 @@ abstract class DisaggSuite {
             run.decode().beginShared(GENERATE, null, prompt);
             assertEquals(BLOCKS - 3, run.decode().pulling());
             run.prefill().process().kill();
-            assertAnswers(alone, 3, 0, BLOCKS - 3, run.decode().answer());
+            assertAnswers(run, alone, List.of(3, 0, BLOCKS - 3), run.decode().answer());
         }
     }
 
@@ -92,7 +94,7 @@ abstract class DisaggSuite {
             assertTrue(run.prefill().evict(4, prompt));
             run.decode().beginShared(GENERATE, run.prefill(), prompt);
             assertEquals(BLOCKS - 1, run.decode().pulling());
-            assertAnswers(alone, 0, BLOCKS - 1, 1, run.decode().answer());
+            assertAnswers(run, alone, List.of(0, BLOCKS - 1, 1), run.decode().answer());
         }
     }
 
@@ -106,7 +108,7 @@ abstract class DisaggSuite {
             assertTrue(run.prefill().damage(block, prompt));
             run.decode().beginShared(GENERATE, run.prefill(), prompt);
             assertEquals(BLOCKS, run.decode().pulling());
-            assertAnswers(alone, 0, BLOCKS - 1, 1, run.decode().answer());
+            assertAnswers(run, alone, List.of(0, BLOCKS - 1, 1), run.decode().answer());
         }
     }
 
@@ -120,7 +122,7 @@ abstract class DisaggSuite {
             run.decode().beginShared(GENERATE, run.prefill(), prompt);
             Answer shared = run.decode().answer();
             assertEquals(BLOCKS, shared.firstToken().pulled());
-            assertTrue(run.decode().alone(GENERATE, prompt).distance(shared) > 0);
+            assertTrue(run.decode().alone(GENERATE, prompt).distance(shared) > run.decode().tolerance());
         }
     }
 }

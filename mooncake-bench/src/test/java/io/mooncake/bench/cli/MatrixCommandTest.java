@@ -46,6 +46,29 @@ class MatrixCommandTest {
     }
 
     @Test
+    void shouldKeepItsColumnsWhateverTheNames() {
+        PairFigures longNames = new PairFigures(new NodeId("decode-17.rack-3.example.org", 1),
+                new NodeId("prefill-4.rack-12.example.org", 1), Hop.RACK,
+                List.of(new Figure("onesided-by-a-card", 1 << 20, 400_000, 1 << 20)));
+        StringWriter text = new StringWriter();
+        MatrixReport.of(List.of(longNames, pair("a", "b", Hop.PROCESS, 1_000)), 2).print(new PrintWriter(text));
+        List<String> lines = text.toString().lines().toList();
+        List<List<String>> rows = List.of(List.of("reader", "holder", "hop", "path"),
+                List.of("a", "b", "process", "tcp"), List.of("decode-17.rack-3.example.org",
+                        "prefill-4.rack-12.example.org", "rack", "onesided-by-a-card"));
+        for (String name : List.of("holder", "hop", "path")) {
+            int column = lines.getFirst().indexOf(" " + name + " ") + 1;
+            for (int i = 0; i < rows.size(); i++) {
+                String value = rows.get(i).get(rows.getFirst().indexOf(name));
+                assertTrue(lines.get(i).startsWith(" " + value + " ", column - 1), text::toString);
+            }
+        }
+        for (int i = 1; i < rows.size(); i++) {
+            assertEquals(lines.getFirst().length(), lines.get(i).length(), text::toString);
+        }
+    }
+
+    @Test
     void shouldMeasureEveryPair() throws IOException {
         Path json = folder.resolve("matrix.json");
         CliRun run = CliRun.of("matrix", "--nodes", "3", "--size", "256KiB", "--reads", "5", "--json", json.toString());

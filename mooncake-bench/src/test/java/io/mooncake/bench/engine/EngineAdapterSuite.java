@@ -7,7 +7,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.Node;
 import io.mooncake.core.NodeConfig;
+import io.mooncake.core.NodeConfigBuilder;
 import io.mooncake.core.Reach;
+import io.mooncake.core.base.Counter;
 import io.mooncake.core.block.BlockId;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.pool.MemorySource;
@@ -19,6 +21,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -60,8 +64,18 @@ abstract class EngineAdapterSuite {
     }
 
     private Node start(String name, boolean checksums, int slots, MemorySource memory) {
+        return start(config(name, checksums, slots, memory));
+    }
+
+    private Node start(NodeConfigBuilder config) {
+        Node node = Node.start(config.build());
+        nodes.add(node);
+        return node;
+    }
+
+    private NodeConfigBuilder config(String name, boolean checksums, int slots, MemorySource memory) {
         long bytes = engine.layout().blockBytes();
-        Node node = Node.start(NodeConfig.builder(name)
+        return NodeConfig.builder(name)
                 .registry(registry)
                 .blockSize(bytes)
                 .poolSize(slots * bytes)
@@ -69,14 +83,26 @@ abstract class EngineAdapterSuite {
                 .checksums(checksums)
                 .memory(memory)
                 .sharedMemory(NodeConfig.SHARED_MEMORY_OFF)
-                .allocateTimeout(Duration.ofMillis(20))
-                .build());
-        nodes.add(node);
-        return node;
+                .allocateTimeout(Duration.ofMillis(20));
+    }
+
+    /** Starts the node that decodes; over TCP, and no block comes before the test lets it. */
+    private GatedTcp startGated() {
+        List<GatedTcp> gates = new ArrayList<>();
+        start(config("decode", false, 3 * BLOCKS, MemorySource.anonymous()).engines(context -> {
+            gates.add(new GatedTcp(context));
+            return List.copyOf(gates);
+        }));
+        return gates.getFirst();
     }
 
     private EngineAdapter beside(Node node) {
-        return new EngineAdapter(engine, node.store(), Reach.NODE, _ -> {});
+        return beside(node, () -> {});
+    }
+
+    /** Tells of each block that is used. */
+    private EngineAdapter beside(Node node, Runnable onAttach) {
+        return new EngineAdapter(new WatchedEngine(engine, onAttach), node.store(), Reach.NODE, _ -> {});
     }
 
     /** Prefills on a node; then all others can find what it published. */
@@ -170,6 +196,24 @@ abstract class EngineAdapterSuite {
         assertCounts(0, known, (next.length - 1) / BLOCK_TOKENS - known, assertSameBits(beside(other), next));
     }
 
+    /** Else the time that blocks travel would not be the time that those before are used. */
+    @Test
+    void shouldUseEachBlockWhileTheNextOnesStillTravel() {
+        Node prefill = start("prefill");
+        prefill(prefill, prompt);
+        GatedTcp gate = startGated();
+        List<Integer> traveling = new ArrayList<>();
+        EngineAdapter adapter = beside(nodes.getLast(), () -> {
+            traveling.add(gate.held());
+            gate.pass(1);
+        });
+        // The next block comes only because the one before has been used.
+        gate.pass(1);
+        assertCounts(0, BLOCKS, 0, assertSameBits(adapter, prompt));
+        assertEquals(IntStream.range(0, BLOCKS).mapToObj(used -> BLOCKS - 1 - used).toList(), traveling,
+                "blocks that still travel when one is used");
+    }
+
     // ---- what is not to be used
 
     @Test
@@ -249,6 +293,8 @@ abstract class EngineAdapterSuite {
         prefill(prefill, prompt);
         flip(prefill, memory, ids.get(3), 1);
         assertCounts(0, BLOCKS - 1, 1, assertSameBits(beside(decode), prompt));
+        assertEquals(1, decode.counters().get(Counter.PIECES_CHECKSUM));
+        assertEquals(BLOCKS - 1, decode.counters().get(Counter.PIECES_OK));
     }
 
     // ---- what is gone
@@ -275,6 +321,27 @@ abstract class EngineAdapterSuite {
         nodes.remove(prefill);
         prefill.close();
         assertCounts(2, 0, BLOCKS - 2, assertSameBits(beside(decode), prompt));
+    }
+
+    @Test
+    void shouldComputeWhatHadNotComeWhenTheOtherNodeCloses() {
+        Node prefill = start("prefill");
+        prefill(prefill, prompt);
+        GatedTcp gate = startGated();
+        Node decode = nodes.getLast();
+        AtomicInteger used = new AtomicInteger();
+        EngineAdapter adapter = beside(decode, () -> {
+            if (used.incrementAndGet() == 2) {
+                nodes.remove(prefill);
+                prefill.close();
+                gate.pass(BLOCKS);
+            }
+        });
+        gate.pass(2);
+        assertCounts(0, 2, BLOCKS - 2, assertSameBits(adapter, prompt));
+        assertEquals(BLOCKS - 2, decode.counters().get(Counter.PIECES_UNREACHABLE));
+        // What it computed it has published, and so needs nobody for it.
+        assertCounts(BLOCKS, 0, 0, assertSameBits(beside(decode), prompt));
     }
 
     @Test

@@ -189,7 +189,15 @@ class TransferTest {
 
     @Test
     void aPieceCanBeUsedBeforeThoseThatStillCome() {
-        Transfer some = new Transfer(hand, hand, 3, true, 1_000, Transfer.Told.NOBODY);
+        AtomicInteger waits = new AtomicInteger();
+        Hand waited = new Hand() {
+            @Override
+            public boolean pump(BooleanSupplier done, long deadlineNs) {
+                waits.incrementAndGet();
+                return true;
+            }
+        };
+        Transfer some = new Transfer(waited, waited, 3, true, 1_000, Transfer.Told.NOBODY);
         some.submit();
         some.end(1, Outcome.OK, null);
         assertEquals(Outcome.PENDING, some.awaitOutcome(0, Duration.ofNanos(1)));
@@ -200,6 +208,7 @@ class TransferTest {
         assertFalse(some.isDone());
         some.cancel();
         assertEquals(Outcome.CANCELED, some.awaitOutcome(2, ChronoUnit.FOREVER.getDuration()));
+        assertEquals(1, waits.get(), "waits only for a piece whose end is not known");
         some.end(2, Outcome.CANCELED, null);
     }
 
