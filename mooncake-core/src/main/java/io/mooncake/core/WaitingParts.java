@@ -65,8 +65,9 @@ final class WaitingParts {
         Going awaited = part.awaited;
         PartRing ring = awaited == null ? polled : ring(awaited);
         ring.add(part);
-        // Of what has passed it says nothing, since it may be that of an earlier read: those are looked at by turns.
-        if (part.read.deadlineNs() - nowNs > 0) {
+        // Whoever waits for a pull has given its read this deadline. Else it may be that of an earlier submission, which says nothing once it has
+        // passed: those are looked at by turns.
+        if (awaited != null || part.read.deadlineNs() - nowNs > 0) {
             deadlines.add(part);
         }
         added++;

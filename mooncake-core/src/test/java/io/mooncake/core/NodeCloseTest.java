@@ -29,6 +29,8 @@ import org.junit.jupiter.api.Test;
 /** Closing a node: by whom, how often, at which moment, and with whatever around it that fails. */
 class NodeCloseTest {
     private static final BlockId ID = BlockId.of("k");
+    /** What the callbacks' queue holds; and more. */
+    private static final int QUEUED = 65_536;
     private static final int MORE_THAN_QUEUED = 70_000;
 
     /** Makes daemon threads and remembers them. */
@@ -152,7 +154,6 @@ class NodeCloseTest {
     @Test
     void listenersHearOfEveryEvictionOfTheClose() throws Exception {
         CountDownLatch goOn = new CountDownLatch(1);
-        CountDownLatch heard = new CountDownLatch(MORE_THAN_QUEUED);
         try (TestNodes nodes = new TestNodes()) {
             Node node = nodes.start("a",
                     builder -> builder.blockSize(64).poolSize(64L * MORE_THAN_QUEUED));
@@ -162,6 +163,10 @@ class NodeCloseTest {
                 }
             }
             TestNodes.announced(node);
+            // All but the spare ones.
+            int blocks = node.usage().used();
+            assertTrue(blocks > QUEUED, () -> node.usage().toString());
+            CountDownLatch heard = new CountDownLatch(blocks);
             BlockStore.Subscription listening = node.store().events(event -> {
                 await(goOn);
                 if (event.kind() == BlockEvent.Kind.EVICTED) {

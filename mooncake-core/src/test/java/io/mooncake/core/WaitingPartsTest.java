@@ -133,6 +133,18 @@ class WaitingPartsTest {
         }
     }
 
+    /** Of the reads before: it says nothing, so they are looked at, but not more often than others. */
+    @Test
+    void aDeadlineMayHavePassedBeforeTheyWait() {
+        nowNs = LATE_NS;
+        List<Part> late = parts(2);
+        add(pull(), late);
+        assertEquals(late, cycle());
+        inVain = true;
+        add(null, parts(MANY));
+        assertEquals(MOST_IN_VAIN, cycle().size());
+    }
+
     @Test
     void onlyThatIsLookedAtWhichIsGivenUp() {
         List<Part> parts = parts(MANY);

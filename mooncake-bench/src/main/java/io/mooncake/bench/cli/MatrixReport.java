@@ -11,6 +11,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
@@ -42,6 +43,18 @@ record MatrixReport(List<Row> rows, double slowerThan) {
             return medianNs > 0 && figure.readNs() > slowerThan * medianNs;
         }
 
+        private String reader() {
+            return pair.reader().name();
+        }
+
+        private String holder() {
+            return pair.holder().name();
+        }
+
+        private String hop() {
+            return pair.hop().name().toLowerCase(Locale.ROOT);
+        }
+
         double gbPerS() {
             return (double) figure.readBytes() / figure.readNs();
         }
@@ -70,11 +83,18 @@ record MatrixReport(List<Row> rows, double slowerThan) {
         return rows.stream().filter(row -> row.isSlow(slowerThan)).toList();
     }
 
+    /** Of a column: what it has at least, or what its longest text needs. */
+    private int width(int least, Function<Row, String> text) {
+        return Math.max(least, rows.stream().mapToInt(row -> text.apply(row).length()).max().orElse(0));
+    }
+
     void print(PrintWriter out) {
-        out.printf("%-16s %-16s %-8s %-6s %9s %12s %9s%n", "reader", "holder", "hop", "path", "bytes", "us", "GB/s");
+        String names = "%-" + width(16, Row::reader) + "s %-" + width(16, Row::holder) + "s %-" + width(8, Row::hop)
+                + "s %-" + width(6, row -> row.figure.path()) + "s ";
+        out.printf(Locale.ROOT, names + "%9s %12s %9s%n", "reader", "holder", "hop", "path", "bytes", "us", "GB/s");
         for (Row row : rows) {
-            out.printf(Locale.ROOT, "%-16s %-16s %-8s %-6s %9s %12.1f %9.3f%s%n", row.pair.reader().name(),
-                    row.pair.holder().name(), row.pair.hop().name().toLowerCase(Locale.ROOT), row.figure.path(),
+            out.printf(Locale.ROOT, names + "%9s %12.1f %9.3f%s%n", row.reader(), row.holder(), row.hop(),
+                    row.figure.path(),
                     ByteSize.rounded((double) row.figure.readBytes()), (double) row.figure.readNs() / 1e3, row.gbPerS(),
                     row.isSlow(slowerThan)
                             ? String.format(Locale.ROOT, "  SLOW: %.1f x the median of its class",
