@@ -15,7 +15,9 @@ final class Errno {
     static final int ENOSYS = 38;
     static final int ENODATA = 61;
     static final int EOPNOTSUPP = 95;
+    static final int ENETUNREACH = 101;
     static final int ETIMEDOUT = 110;
+    static final int EHOSTUNREACH = 113;
 
     private Errno() {}
 
@@ -35,7 +37,9 @@ final class Errno {
             case ENOSYS -> "ENOSYS";
             case ENODATA -> "ENODATA";
             case EOPNOTSUPP -> "EOPNOTSUPP";
+            case ENETUNREACH -> "ENETUNREACH";
             case ETIMEDOUT -> "ETIMEDOUT";
+            case EHOSTUNREACH -> "EHOSTUNREACH";
             default -> "errno";
         };
         return name + " (" + errno + ")";

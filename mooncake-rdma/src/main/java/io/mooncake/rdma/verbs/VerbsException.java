@@ -100,7 +100,8 @@ public final class VerbsException extends RuntimeException {
             case Errno.ENOMEM -> Kind.OUT_OF_MEMORY;
             case Errno.EBUSY -> Kind.IN_USE;
             case Errno.EAGAIN, Errno.EMFILE -> Kind.BACK_PRESSURE;
-            case Errno.EIO, Errno.ENODEV, Errno.ETIMEDOUT -> Kind.PEER_UNREACHABLE;
+            case Errno.EIO, Errno.ENODEV, Errno.ETIMEDOUT, Errno.ENETUNREACH, Errno.EHOSTUNREACH ->
+                Kind.PEER_UNREACHABLE;
             case Errno.ENOSYS, Errno.EOPNOTSUPP -> Kind.UNSUPPORTED;
             default -> Kind.CONFIG_ERROR;
         };
@@ -120,7 +121,8 @@ public final class VerbsException extends RuntimeException {
             case Errno.EMFILE -> "raise the limit of open files (ulimit -n)";
             case Errno.ENOSYS, Errno.EOPNOTSUPP ->
                 "kernel, driver or library do not have this: update them (rdma-core), or do without";
-            case Errno.ETIMEDOUT -> "the peer's address did not resolve: check its GID, link and routes";
+            case Errno.ETIMEDOUT, Errno.ENETUNREACH, Errno.EHOSTUNREACH ->
+                "the peer's address did not resolve: check its GID, link and routes";
             case Errno.EINVAL -> "a size, state or flag that the device does not take: compare with ibv_devinfo -v";
             default -> "see man " + call;
         };

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import org.junit.jupiter.api.Test;
 
 /** What a connection may not be set to, and errors in words. */
@@ -36,6 +37,11 @@ class ConnectionSettingsTest {
         assertEquals(MooncakeException.Kind.OUT_OF_MEMORY, failed.asMooncake().kind());
         assertTrue(String.valueOf(new VerbsException("ibv_foo", "", 95).getMessage()).contains("EOPNOTSUPP (95)"));
         assertTrue(String.valueOf(new VerbsException("ibv_foo", "", 250).getMessage()).contains("errno (250)"));
+        for (int unreachable : new int[]{Errno.ETIMEDOUT, Errno.ENETUNREACH, Errno.EHOSTUNREACH}) {
+            VerbsException noWay = new VerbsException("ibv_modify_qp", "to RTR", unreachable);
+            assertEquals(Kind.PEER_UNREACHABLE, noWay.asMooncake().kind(), noWay::toString);
+            assertTrue(noWay.remedy().contains("routes"), noWay::remedy);
+        }
     }
 
     @Test
