@@ -73,7 +73,7 @@ final class Conductor implements Agent {
 
     /** A part that the conductor is retrying has to wait again: no work, no wake-up, else waiting would be spinning. */
     void takeBack(Part part) {
-        waiting.add(part, life.nowNs());
+        waiting.add(part);
     }
 
     /** Any thread: a pull is over that parts wait for here. */
@@ -118,7 +118,7 @@ final class Conductor implements Agent {
             } else if (closed) {
                 part.pull.retry(part, life.nowNs());
             } else {
-                waiting.add(part, life.nowNs());
+                waiting.add(part);
             }
         }
         return work;

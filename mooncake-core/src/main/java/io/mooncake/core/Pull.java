@@ -98,6 +98,7 @@ final class Pull implements TransferWork, ReadListener {
         this.deadlineNs = deadlineNs;
         for (Part part : parts) {
             part.reset();
+            part.read.by(deadlineNs);
             attempt(part);
         }
     }
@@ -182,8 +183,7 @@ final class Pull implements TransferWork, ReadListener {
         part.read.from(owner, source.region(), source.offset() + part.piece.offset(), length)
                 .atBlockOffset(part.piece.offset())
                 .guardedBy(source.guardOffset(), source.guard())
-                .withPriority(priority)
-                .by(deadlineNs);
+                .withPriority(priority);
         if (takesDestination(part, source)) {
             submit(part, engine);
         }

@@ -61,15 +61,11 @@ final class WaitingParts {
     }
 
     /** From now on it waits, for what its fields say. */
-    void add(Part part, long nowNs) {
+    void add(Part part) {
         Going awaited = part.awaited;
         PartRing ring = awaited == null ? polled : ring(awaited);
         ring.add(part);
-        // Whoever waits for a pull has given its read this deadline. Else it may be that of an earlier submission, which says nothing once it has
-        // passed: those are looked at by turns.
-        if (awaited != null || part.read.deadlineNs() - nowNs > 0) {
-            deadlines.add(part);
-        }
+        deadlines.add(part);
         added++;
         part.waitsIn = this;
         // Whoever gives it up, or ends that pull, from now on tells; those before told nobody.
