@@ -57,11 +57,16 @@ public final class Rdma {
         if (failure != null) {
             return failure;
         }
-        DeviceList devices = DeviceList.read();
+        String missing = missing(DeviceList.read());
+        return missing == null ? null : new UnsupportedOperationException(missing);
+    }
+
+    /** Why there is no device, with the remedy; null when there is one. */
+    static @Nullable String missing(DeviceList devices) {
         if (!devices.names().isEmpty()) {
             return null;
         }
-        return new UnsupportedOperationException(switch (devices.errno()) {
+        return switch (devices.errno()) {
             case 0 -> "libibverbs shows no RDMA device: install the adapter and its driver, or give the container its "
                     + "devices (/dev/infiniband)";
             case DeviceList.NO_KERNEL_SUPPORT ->
@@ -69,6 +74,6 @@ public final class Rdma {
                         + "module with 'modprobe ib_uverbs'";
             default -> "ibv_get_device_list failed with errno " + devices.errno()
                     + ": see man ibv_get_device_list, and check the rights on /dev/infiniband";
-        });
+        };
     }
 }

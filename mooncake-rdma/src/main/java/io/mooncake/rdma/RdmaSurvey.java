@@ -113,17 +113,12 @@ public record RdmaSurvey(List<PortReport> ports, long lockableBytes, List<String
     }
 
     private static List<Device> devices(Provider provider, List<String> problems) {
-        try {
-            List<Device> devices = Device.list(provider);
-            if (devices.isEmpty()) {
-                problems.add("there is no RDMA device: install the adapter and its driver, or give the container its "
-                        + "devices (/dev/infiniband)");
-            }
-            return devices;
-        } catch (VerbsException e) {
-            problems.add(String.valueOf(e.getMessage()));
+        String missing = Rdma.missing(provider.devices());
+        if (missing != null) {
+            problems.add(missing);
             return List.of();
         }
+        return Device.list(provider);
     }
 
     private static PortReport report(Context context, DeviceAttributes attributes, int number,
@@ -138,7 +133,7 @@ public record RdmaSurvey(List<PortReport> ports, long lockableBytes, List<String
                 gids.stream().map(Gid::toString).toList(), choice.map(c -> c.gid().index()).orElse(-1),
                 refusal.isEmpty(),
                 refusal.isEmpty() ? choice.map(c -> c.gid() + ": " + c.reason()).orElse("") : refusal,
-                problems(port, choice));
+                problems(port, choice, wanted));
     }
 
     /** Why a port is not used; empty when it is. */
@@ -155,14 +150,17 @@ public record RdmaSurvey(List<PortReport> ports, long lockableBytes, List<String
         return choice.isPresent() ? "" : wanted.gid() == null ? "it has no GID" : "it has no GID " + wanted.gid();
     }
 
-    private static List<String> problems(Port port, Optional<GidChoice> choice) {
+    private static List<String> problems(Port port, Optional<GidChoice> choice, RdmaConfig.Devices wanted) {
         List<String> problems = new ArrayList<>();
         if (!port.isActive()) {
             problems.add("the port is " + port.state() + ": " + (port.ethernet()
                     ? "bring its interface up (ip link set ... up), and look at cable and switch"
                     : "look at cable and switch, and at the subnet manager (state INIT means that none runs)"));
         }
-        if (choice.isEmpty()) {
+        if (choice.isEmpty() && wanted.gid() != null) {
+            problems.add(
+                    "it has no GID " + wanted.gid() + ": name one that it has, or leave it out to have one chosen");
+        } else if (choice.isEmpty()) {
             problems.add(
                     port.ethernet() ? "no GID to be used: give its interface an IPv4 address" : "no GID to be used");
         }

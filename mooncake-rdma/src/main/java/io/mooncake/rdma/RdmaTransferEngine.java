@@ -20,8 +20,8 @@ import org.slf4j.LoggerFactory;
  * NodeConfig.builder("a").addEngine(context -> RdmaTransferEngine.create(context, RdmaConfig.defaults()))
  * }</pre>
  *
- * <p>Both nodes need it. Its lanes are connected by messages that the node's TCP engine carries. It serves host memory; a read that it
- * cannot serve goes by TCP.
+ * <p>Both nodes need it. Its lanes are connected by messages that the node's TCP engine carries. It serves host memory, and a device's that
+ * was registered with a way for cards; a read that it cannot serve goes by TCP.
  */
 public final class RdmaTransferEngine {
     private static final Logger LOG = LoggerFactory.getLogger(RdmaTransferEngine.class);

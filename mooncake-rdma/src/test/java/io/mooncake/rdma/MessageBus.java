@@ -9,8 +9,8 @@ import io.mooncake.core.transfer.Poller;
 import io.mooncake.core.transfer.Route;
 import io.mooncake.core.transfer.Topic;
 import io.mooncake.core.transfer.TransferEngine;
-import io.mooncake.testing.EngineRig;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -53,7 +53,7 @@ final class MessageBus {
     /** Has a node send a message, as the application does. */
     boolean send(NodeId from, NodeId to, String message) {
         EngineContext sender = Objects.requireNonNull(nodes.get(from.name()));
-        return sender.control().send(to, Topic.APPLICATION, EngineRig.utf8(message));
+        return sender.control().send(to, Topic.APPLICATION, ByteBuffer.wrap(message.getBytes(StandardCharsets.UTF_8)));
     }
 
     /** The next messages are lost. */

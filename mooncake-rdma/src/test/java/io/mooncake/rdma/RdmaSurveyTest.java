@@ -72,6 +72,14 @@ class RdmaSurveyTest {
     }
 
     @Test
+    void shouldNameWhatIsWrongWithAnAddressThatWasAskedFor() {
+        host.addDevice("sim0", 0x0A000007);
+        List<String> problems = survey(devices("10.0.0.99")).ports().getFirst().problems();
+        assertEquals(List.of("it has no GID 10.0.0.99: name one that it has, or leave it out to have one chosen"),
+                problems);
+    }
+
+    @Test
     void shouldSayThatThereIsNone() {
         RdmaSurvey survey = survey(devices(null));
         assertFalse(survey.isUsable());

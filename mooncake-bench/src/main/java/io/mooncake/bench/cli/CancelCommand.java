@@ -32,7 +32,7 @@ final class CancelCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // by picocli
     private CommandSpec spec;
 
-    @Option(names = "--engine", defaultValue = "tcp", description = "By which the pulling node reaches the serving one (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--engine", defaultValue = "tcp", description = "By which the pulling node reaches the serving one: tcp, shm or rdma (default: ${DEFAULT-VALUE}).")
     private String engine = "";
 
     @Option(names = "--count", paramLabel = "N", defaultValue = "100000", description = "Pulls to be canceled (default: ${DEFAULT-VALUE}).")

@@ -39,7 +39,7 @@ final class FairCommand implements Callable<Integer> {
     @SuppressWarnings("NullAway.Init") // by picocli
     private CommandSpec spec;
 
-    @Option(names = "--engine", defaultValue = "tcp", description = "By which the pulling node reaches the others (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--engine", defaultValue = "tcp", description = "By which the pulling node reaches the others: tcp, shm or rdma (default: ${DEFAULT-VALUE}).")
     private String engine = "";
 
     @Option(names = "--outstanding", paramLabel = "N", defaultValue = "1000", description = "Large pulls requested from one peer; and pulls outstanding to all (default: ${DEFAULT-VALUE}).")

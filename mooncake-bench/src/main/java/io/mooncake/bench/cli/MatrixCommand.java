@@ -42,7 +42,7 @@ final class MatrixCommand implements Callable<Integer> {
     @Option(names = "--processes", description = "Each in a process of its own, joined by JGroups; the first one, which prints, knows what the others told it.")
     private boolean processes;
 
-    @Option(names = "--engine", defaultValue = "tcp", description = "By which they read from each other (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--engine", defaultValue = "tcp", description = "By which they read from each other: tcp, shm or rdma (default: ${DEFAULT-VALUE}).")
     private String engine = "";
 
     @Option(names = "--size", defaultValue = "1MiB", converter = SizeConverter.class, description = "Bytes of the block (default: ${DEFAULT-VALUE}).")

@@ -3,6 +3,9 @@ package io.mooncake.bench.cli;
 import io.mooncake.core.IdleMode;
 import io.mooncake.core.NodeConfigBuilder;
 import io.mooncake.core.ThreadingMode;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
+import io.mooncake.rdma.Rdma;
 import io.mooncake.rdma.RdmaConfig;
 import io.mooncake.rdma.RdmaTransferEngine;
 import java.util.ArrayList;
@@ -24,6 +27,8 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
     private static final String ANY_DEVICE = "any";
     private static final String RDMA_LANES = "rdma.lanes";
     private static final String TCP_LANES = "tcp.lanes";
+    private static final List<String> ENGINES = List.of("tcp", "shm", RDMA);
+    private static final int MOST_RDMA_LANES = 64;
 
     /** Copies the settings. */
     public NodeSettings {
@@ -48,8 +53,21 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
         return device.equals(ANY_DEVICE) ? List.of() : List.of(device);
     }
 
-    /** For one engine: pools are shared where that is what is measured, and nobody looks for readers where it is not. */
+    /**
+     * For one engine: pools are shared where that is what is measured, and nobody looks for readers where it is not.
+     *
+     * @throws BadInputException when there is none of that name
+     * @throws MooncakeException UNSUPPORTED when this machine has nothing for it: before anything is filled or started
+     */
     NodeSettings forEngine(String engine) {
+        if (!ENGINES.contains(engine)) {
+            throw new BadInputException("--engine = " + engine + " is none of " + String.join(", ", ENGINES));
+        }
+        Throwable missing = engine.equals(RDMA) ? Rdma.unavailabilityCause() : null;
+        if (missing != null) {
+            throw new MooncakeException(Kind.UNSUPPORTED, "--engine = " + engine + ": " + missing.getMessage(),
+                    missing);
+        }
         NodeSettings settings = engine.equals(RDMA) && !more.containsKey(RDMA) ? with(RDMA, ANY_DEVICE) : this;
         return engine.equals("shm") || more.containsKey("sharedMemory")
                 ? settings
@@ -92,19 +110,39 @@ public record NodeSettings(ThreadingMode threading, IdleMode idle, Map<String, S
 
     /** Sets everything on a node to be. */
     NodeConfigBuilder applyTo(NodeConfigBuilder builder) {
+        RdmaConfig rdma = rdma();
         more.forEach((key, value) -> {
             if (key.equals(RDMA)) {
-                builder.addEngine(context -> RdmaTransferEngine.create(context, rdma()));
-            } else if (!key.equals(RDMA_LANES)) {
+                builder.addEngine(context -> RdmaTransferEngine.create(context, rdma));
+            } else if (key.startsWith(RDMA + ".")) {
+                checkRdma(key);
+            } else {
                 builder.set(key, value);
             }
         });
         return builder.threading(threading).idle(idle);
     }
 
+    private static void checkRdma(String key) {
+        if (!key.equals(RDMA_LANES)) {
+            throw new BadInputException("--set " + key + ": of RDMA there are " + RDMA + ", a device or " + ANY_DEVICE
+                    + ", and " + RDMA_LANES + "; everything else of it a program sets (RdmaConfig)");
+        }
+    }
+
+    private int rdmaLanes(int otherwise) {
+        String lanes = more.getOrDefault(RDMA_LANES, Integer.toString(otherwise));
+        if (!lanes.matches("[0-9]{1,3}")) {
+            throw new BadInputException("--set " + RDMA_LANES + " = '" + lanes + "' must be a number, 1 to "
+                    + MOST_RDMA_LANES);
+        }
+        ReplayOptions.within("--set " + RDMA_LANES, Integer.parseInt(lanes), 1, MOST_RDMA_LANES);
+        return Integer.parseInt(lanes);
+    }
+
     private RdmaConfig rdma() {
         RdmaConfig.Window window = RdmaConfig.defaults().window();
-        int lanes = Integer.parseInt(more.getOrDefault(RDMA_LANES, Integer.toString(window.lanes())));
+        int lanes = rdmaLanes(window.lanes());
         return RdmaConfig.defaults()
                 .withRegistrar(threading == ThreadingMode.INVOKER
                         ? RdmaConfig.Registrar.POLLER

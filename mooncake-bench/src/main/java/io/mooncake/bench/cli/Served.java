@@ -1,6 +1,8 @@
 package io.mooncake.bench.cli;
 
 import io.mooncake.core.Node;
+import io.mooncake.core.base.MooncakeException;
+import io.mooncake.core.base.MooncakeException.Kind;
 import io.mooncake.core.block.BlockRef;
 import io.mooncake.core.registry.LocalRegistry;
 import java.time.Duration;
@@ -67,7 +69,7 @@ public record Served(Child process, Map<String, String> addresses, List<BlockRef
         if (child.waitFor(START) == Main.BAD_INPUT) {
             throw new BadInputException(ended + " and correct --set");
         }
-        throw new IllegalStateException(ended);
+        throw new MooncakeException(Kind.ILLEGAL_STATE, ended);
     }
 
     /**

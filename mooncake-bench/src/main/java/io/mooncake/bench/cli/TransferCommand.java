@@ -44,7 +44,7 @@ final class TransferCommand implements Callable<Integer> {
     @Option(names = "--block-size", defaultValue = "64MiB", converter = SizeConverter.class, description = "A block of the region (default: ${DEFAULT-VALUE}).")
     private long blockSize;
 
-    @Option(names = "--engine", defaultValue = "tcp", description = "By which the pulling node reaches the serving one (default: ${DEFAULT-VALUE}).")
+    @Option(names = "--engine", defaultValue = "tcp", description = "By which the pulling node reaches the serving one: tcp, shm or rdma (default: ${DEFAULT-VALUE}).")
     private String engine = "";
 
     @Option(names = "--lanes", split = ",", description = "Connections to the serving node, one number after the other (default: the nodes' own).")

@@ -2,7 +2,9 @@ package io.mooncake.bench.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.mooncake.rdma.Rdma;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,6 +54,9 @@ class MainTest {
             "disagg --prompt-file .",
             "disagg --engine jlama --tokens 8190", "disagg --prompt text --tokens 5 --block-tokens 2",
             "disagg --prompt=", "prefix --engine jlama --turns 100 --user 1000", "prefix --model-dir x",
+            "transfer --engine rmda", "fair --engine sim", "transfer --set rdma.lanes=abc",
+            "transfer --set rdma.lanes=0",
+            "transfer --set rdma.lanes=65", "cancel --set rdma.retries=7",
             "simulate --seeds 0", "simulate --trace", "simulate --threads -1",
             "replay --capacity 1000000000 --block-size 64GiB", "replay --nodes 1 --capacity 4 --policy clairvoyant"})
     void shouldAnswerBadInputWithOneLineAndExitCode2(String args) {
@@ -59,6 +64,19 @@ class MainTest {
         assertEquals(Main.BAD_INPUT, run.exitCode(), run::err);
         assertEquals(1, run.err().lines().count(), run::err);
         assertTrue(run.err().startsWith("mooncake-bench"), run::err);
+        assertEquals("", run.out());
+    }
+
+    /** Before anything is filled or started. */
+    @ParameterizedTest
+    @ValueSource(strings = {"transfer", "cancel", "fair", "matrix"})
+    void shouldSayInOneLineThatThereIsNoCard(String command) {
+        Throwable missing = Rdma.unavailabilityCause();
+        String why = missing == null ? "" : String.valueOf(missing.getMessage());
+        assumeTrue(missing != null, "there is one");
+        CliRun run = CliRun.of(command, "--engine", "rdma");
+        assertEquals(Main.FAILED, run.exitCode(), run::err);
+        assertEquals("mooncake-bench " + command + ": --engine = rdma: " + why, run.err().strip());
         assertEquals("", run.out());
     }
 
