@@ -12,7 +12,6 @@ import io.mooncake.core.base.NodeId;
 import io.mooncake.core.transfer.Access;
 import io.mooncake.core.transfer.ReadStatus;
 import io.mooncake.core.transfer.Region;
-import io.mooncake.rdma.sim.SimulatedDevice;
 import io.mooncake.rdma.sim.SimulatedTiming;
 import io.mooncake.rdma.verbs.WorkStatus;
 import io.mooncake.testing.EngineRig;
@@ -23,7 +22,6 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -32,46 +30,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What goes wrong with cards, links and peers, over simulated cards. */
 @Timeout(120)
-final class RdmaFaultTest {
-    private static final byte FILL = EngineRig.FILL;
+final class RdmaFaultTest extends OwnerAndReader {
     private static final long BYTES = 6L << 20;
     private static final int ENOMEM = 12;
-
-    private RdmaRig rig = new RdmaRig();
-    private EngineRig.Side owner = rig.side("owner");
-    private EngineRig.Side reader = rig.side("reader");
-
-    @AfterEach
-    void close() {
-        rig.close();
-    }
-
-    private void restart(RdmaRig newRig) {
-        rig.close();
-        rig = newRig;
-        owner = rig.side("owner");
-        reader = rig.side("reader");
-    }
-
-    private SimulatedDevice card(EngineRig.Side side) {
-        return rig.host(side.id.name()).cards().getFirst();
-    }
-
-    private Reading ended(Reading reading) {
-        rig.until(reading::ended);
-        assertEquals(1, reading.ends);
-        return reading;
-    }
-
-    /** A read that must bring every byte. */
-    private void assertReads(Region source) {
-        MemorySegment to = rig.filled(source.length(), FILL);
-        Region into = reader.own(to);
-        Reading reading = ended(reader.read(owner, source, 0, source.length(), into));
-        assertEquals(ReadStatus.OK, reading.status, () -> reading.cause().getMessage());
-        assertTrue(EngineRig.holdsPattern(to, 0, to.byteSize(), 0));
-        into.close();
-    }
 
     /** Every status but success: the lane is broken, its chunks are read again over another, and no byte is wrong. */
     @ParameterizedTest

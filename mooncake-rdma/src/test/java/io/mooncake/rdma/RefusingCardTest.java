@@ -24,7 +24,6 @@ import io.mooncake.testing.EngineRig.Reading;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,45 +32,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Cards that do not give back what they were given, number queue pairs again, or come back as others. */
 @Timeout(120)
-final class RefusingCardTest {
-    private static final byte FILL = EngineRig.FILL;
+final class RefusingCardTest extends OwnerAndReader {
     private static final byte REFILL = 0x77;
     private static final long BYTES = 6L << 20;
     private static final long SHORT = 4096;
-
-    private RdmaRig rig = new RdmaRig();
-    private EngineRig.Side owner = rig.side("owner");
-    private EngineRig.Side reader = rig.side("reader");
-
-    @AfterEach
-    void close() {
-        rig.close();
-    }
-
-    private void restart(RdmaRig newRig) {
-        rig.close();
-        rig = newRig;
-        owner = rig.side("owner");
-        reader = rig.side("reader");
-    }
-
-    private SimulatedDevice card(EngineRig.Side side) {
-        return rig.host(side.id.name()).cards().getFirst();
-    }
-
-    private Reading ended(Reading reading) {
-        rig.until(reading::ended);
-        return reading;
-    }
-
-    private void assertReads(Region source) {
-        MemorySegment to = rig.filled(source.length(), FILL);
-        Region into = reader.own(to);
-        Reading reading = ended(reader.read(owner, source, 0, source.length(), into));
-        assertEquals(ReadStatus.OK, reading.status, () -> reading.cause().getMessage());
-        assertTrue(EngineRig.holdsPattern(to, 0, to.byteSize(), 0));
-        into.close();
-    }
 
     /** Drivers may leave a destroyed queue pair's completions in the queue, and give its number to the next one. */
     @ParameterizedTest
